@@ -12,6 +12,7 @@ from bridge.cli._help import completes
 from bridge.cli._terminal import Style, columns, hanging, print_json, write
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
+from bridge.verify.hints import HINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -156,7 +157,9 @@ def _page(check: Check) -> str:
     lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
     lines += [f"for {kinds} · {runs}", f"{check.severity.value}: {check.harm.why}"]
     lines += [f"{severity.value}: {case}" for severity, case in also.items()]
-    lines += [*(f"mend: {mend} (verify --fix, where the place is sure)" for mend in _mends(check)), ""]
+    lines += [*(f"mend: {mend} (verify --fix, where the place is sure)" for mend in _mends(check))]
+    lines += [f"mend: {hint} (by hand)"] if (hint := HINTS.get(check.code)) else []
+    lines.append("")
     if why:
         lines += [why, ""]
     for name, colour, example in (("Bad", "red", bad), ("Good", "green", good)):

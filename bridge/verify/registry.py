@@ -29,6 +29,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.errors import ConfigurationError
+from bridge.verify.hints import HINTS
 from bridge.verify.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Check(NamedTuple):
             subject.facts.line(hook) if problem.line is None and hook is not None else problem.line,
             hook,
             problem.expected,
-            problem.hint,
+            problem.hint or HINTS.get(self.code, ""),
             fix=subject.fix(self.code, problem),
         )
 

@@ -87,7 +87,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_and_what_is_wrong_is_named(name: str, tmp_path: Path) -> None:
     code, changed = WRONG[name]
-    ran = verify(driver(tmp_path, run=RUN, **changed), [*TEXT_CHECKS])  # type: ignore[arg-type]
+    ran = verify(driver(tmp_path, run=RUN, **changed), [*TEXT_CHECKS])
     assert ran.codes == {code}
 
 

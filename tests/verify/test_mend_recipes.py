@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.cli.app import run_app
 from bridge.verify import engine
+from bridge.verify.hints import HINTS
 from bridge.verify.mends import RECIPES, fix_of
 from bridge.verify.mends.trial import applied
 from bridge.verify.model import ScriptFinished
-from bridge.verify.registry import Problem
+from bridge.verify.registry import Problem, load
 from bridge.verify.subject import Subject
 
+from .examples import example
 from .mend_cases import LEFT_ALONE, MENDED
 
 if TYPE_CHECKING:
@@ -42,6 +45,19 @@ def test_each_mend_has_a_case() -> None:
     assert {case.code for case in MENDED} | {"RB002", "RB020"} == set(RECIPES)
 
 
+def test_what_has_no_mend_of_its_own_has_a_hint() -> None:
+    assert not set(HINTS) & set(RECIPES)
+    assert set(HINTS) < set(load())
+
+
+def test_a_hint_stands_with_the_finding_and_in_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = example("RB080", "bad").write(tmp_path)
+    [done] = (event for event in engine.verify([path], select=["RB080"]) if isinstance(event, ScriptFinished))
+    assert {finding.hint for finding in done.findings} == {HINTS["RB080"]}
+    assert run_app(["explain", "RB080"]) == 0
+    assert f"mend: {HINTS['RB080']} (by hand)" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("case", MENDED, ids=IDS)
 def test_the_mistake_becomes_what_it_should_be(case: Case, tmp_path: Path) -> None:
     found = fix(tmp_path, case)
@@ -58,7 +74,7 @@ def test_what_may_be_meant_is_left_alone(why: str, tmp_path: Path) -> None:
     assert fix(tmp_path, case) is None
 
 
-ONE_OF_EACH = {RECIPES[case.code][0].title: case for case in MENDED}
+ONE_OF_EACH = {RECIPES[case.code].title: case for case in MENDED}
 
 
 @pytest.mark.slow

@@ -202,7 +202,10 @@ def extraction_finds(subject: Subject) -> Iterator[Problem]:
             yield from _extracted_from_others(probe, recording)
             return
     if not mine:
-        raise CannotTell(probe.unrecorded())
+        recorded = _own_recordings(probe)
+        raise CannotTell(
+            f"the recorded output, {recorded[0].name}, holds no session id" if recorded else probe.unrecorded()
+        )
 
 
 def _is_id(text: str) -> bool:

@@ -1,15 +1,13 @@
-"""Mends of single commands: where they write, what they hold back, and which bash knows them."""
+"""Mends of single commands: what they hold back, how they end, and when they are run."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.mends.places import name_of, redirections, runs_in, text, within
+from bridge.verify.mends.places import name_of, runs_in, text, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
     from bridge.verify.mends.places import Places
@@ -24,31 +22,6 @@ def for_bash(_subject: Subject, places: Places, _problem: Problem) -> list[Edit]
     if not re.fullmatch(rb"#! ?(/usr/bin/env |(/usr)?/bin/)(sh|dash)", line):
         return None
     return [places.replaced(0, len(line), "#!/usr/bin/env bash")]
-
-
-def for_old_bash(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
-    """``2>&1 |`` for ``|&``, and ``>>file 2>&1`` for ``&>>file``: the same, and known to bash 3.2."""
-    edits = []
-    for root in places.roots:
-        for node in _everywhere(root, "|&", "&>>"):
-            if node.start_point[0] + 1 != problem.line or not places.sure(node):
-                continue
-            if node.type == "|&":
-                edits.append(places.replaced(node.start_byte, node.end_byte, "2>&1 |"))
-                continue
-            redirect = node.parent
-            if redirect is None or redirect.next_named_sibling is not None:
-                return None
-            edits.append(places.replaced(node.start_byte, node.end_byte, ">>"))
-            edits.append(places.inserted(redirect.end_byte, " 2>&1"))
-    return edits
-
-
-def _everywhere(node: Node, *types: str) -> Iterator[Node]:
-    for child in node.children:
-        if child.type in types:
-            yield child
-        yield from _everywhere(child, *types)
 
 
 def with_errors(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
@@ -68,40 +41,6 @@ def with_errors(_subject: Subject, places: Places, problem: Problem) -> list[Edi
     return [places.replaced(len(before.rstrip(b" ")), found[0].end_byte, "")]
 
 
-_OF_STDOUT = re.compile(r"1?>|&>").match
-
-
-def to_stderr(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
-    """What a hook only tells people, sent to stderr; None where what it prints may be another command's input."""
-    node = places.function(problem.hook or "")
-    if node is None:
-        return None
-    edits = []
-    for command in within(node, "command"):
-        if name_of(command) not in ("echo", "printf") or not runs_in(node, command):
-            continue
-        if "-v" in (text(child) for child in command.named_children):
-            continue
-        if not any(map(_OF_STDOUT, redirections(node, command))):
-            edits.append(places.inserted(command.end_byte, " >&2"))
-    return edits
-
-
-def silent(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
-    """``command -v`` and the like, which print where a program is, without that."""
-    node = places.function(problem.hook or "")
-    if node is None:
-        return None
-    edits = []
-    for command in within(node, "command"):
-        if not re.match(r"(command -[vV]|type|which) ", text(command)) or not runs_in(node, command):
-            continue
-        given = redirections(node, command)
-        if not any(map(_OF_STDOUT, given)):
-            edits.append(places.inserted(command.end_byte, " >/dev/null" if given else " >/dev/null 2>&1"))
-    return edits
-
-
 _UNBUFFERED = {"jq": " --unbuffered", "grep": " --line-buffered", "python3": " -u", "python": " -u"}
 
 
@@ -119,3 +58,51 @@ def unbuffered(_subject: Subject, places: Places, problem: Problem) -> list[Edit
             continue
         edits.append(places.inserted(name.end_byte, option))
     return edits
+
+
+def returning(subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+    """``return`` for ``exit``, in the hook itself: a helper would only come back to a hook that goes on."""
+    node = places.function(problem.hook or "")
+    if node is None or problem.hook not in subject.contract.hooks:
+        return None
+    exits = [
+        command
+        for command in within(node, "command")
+        if name_of(command) == "exit" and command.start_point[0] + 1 == problem.line
+    ]
+    if not exits or not all(runs_in(node, each) for each in exits):
+        return None
+    return [places.replaced(each.start_byte, each.start_byte + len("exit"), "return") for each in exits]
+
+
+def _parameters(function: Node, number: int) -> list[str]:
+    """The names that a parameter has in a function: its number, and variables that begin as it and stay so."""
+    assigned: dict[str, list[str]] = {}
+    for node in within(function, "variable_assignment"):
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is not None:
+            assigned.setdefault(text(name), []).append("" if value is None else text(value))
+    same = re.compile(rf'"?\$(?:{number}|\{{{number}(?::?-)?\}})"?')
+    return [str(number), *(name for name, values in assigned.items() if all(map(same.fullmatch, values)))]
+
+
+def only_when_resumed(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+    """What is said of the session where there is an id, only said where CLAUDE_USE_CONTINUE is true as well."""
+    node = places.function("driver_build_command")
+    if problem.hook != "driver_build_command" or node is None or b"CLAUDE_USE_CONTINUE" in (node.text or b""):
+        return None
+    names = "|".join(map(re.escape, _parameters(node, 3)))
+    session = re.compile(rf'\[\[? +(?:-n +)?"?\$\{{?(?:{names})(?::?-)?\}}?"? +\]\]?')
+    tests = [each for each in within(node, "test_command") if session.fullmatch(text(each))]
+    if len(tests) != 1 or not runs_in(node, tests[0]):
+        return None
+    parent, behind = tests[0].parent, tests[0].next_sibling
+    decides = parent is not None and (
+        (parent.type == "if_statement" and not any(child.type == "else_clause" for child in parent.children))
+        or (parent.type == "list" and behind is not None and behind.type == "&&")
+    )
+    if not decides:
+        return None
+    if text(tests[0]).startswith("[[ "):
+        return [places.inserted(tests[0].start_byte + 3, '"${CLAUDE_USE_CONTINUE:-}" == "true" && ')]
+    return [places.inserted(tests[0].start_byte, '[ "${CLAUDE_USE_CONTINUE:-}" = "true" ] && ')]

@@ -54,24 +54,6 @@ def runs_in(function: Node, node: Node) -> bool:
     return False
 
 
-def redirections(function: Node, command: Node) -> list[str]:
-    """What a command of a function is redirected by, its own and those of what it stands in.
-
-    To the grammar, the redirection of the last command of a chain belongs to the whole of it.
-    """
-    found, elsewhere, node = list[str](), False, command
-    while node.parent is not None and node != function:
-        parent = node.parent
-        if parent.type in ("list", "pipeline"):
-            elsewhere = elsewhere or node != parent.named_children[-1]
-        else:
-            if not elsewhere:
-                found += [text(each) for each in parent.named_children if each.type.endswith("_redirect")]
-            elsewhere = False
-        node = parent
-    return found
-
-
 def name_of(command: Node) -> str:
     """The word with which a command begins; empty when it has none."""
     name = command.child_by_field_name("name")
