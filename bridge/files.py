@@ -315,6 +315,22 @@ def read_bytes(path: AnyPath, most: int | None = None, *, root: AnyPath | None =
         return file.read(-1 if most is None else most)
 
 
+LONGEST_LINE = 8 * 1024 * 1024
+"""Bytes of a line of a record, far more than we write; an agent may write there, too."""
+
+
+def read_lines(file: BinaryIO) -> Iterator[bytes | None]:
+    """Give the lines of a file with their ends; None in the place of one that is longer than any of ours, which is
+    never held as a whole."""
+    while line := file.readline(LONGEST_LINE):
+        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        while len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            line = file.readline(LONGEST_LINE)
+        yield None
+
+
 _HALVES = re.compile("[\\ud800-\\udc7f\\udd00-\\udfff]")
 
 

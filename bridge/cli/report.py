@@ -11,7 +11,8 @@ from bridge.cli._help import completes
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import guarded, say, write
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE, write_atomic
+from bridge.files import ANYWHERE, LONGEST_LINE, write_atomic
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,8 @@ def report(
             found = read_report(loop, run=run, every=every)
         except LookupError as error:
             raise ConfigurationError(f"{error.args[0]}\n  next: ralph-bridge status, or --setup NAME") from error
+        for path, count in found.skipped.items():
+            say(f"note: {path}: {plural(count, 'line')} of more than {LONGEST_LINE >> 20} MiB: not ours, skipped")
         text = importlib.import_module(f"bridge.report.{FORMATS[kind]}").render(found)
         write_report(text, output)
         return 0

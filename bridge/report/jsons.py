@@ -25,6 +25,7 @@ def document(report: Report) -> dict[str, Any]:
         "project": str(report.project),
         "setup": report.setup,
         "logs": str(report.logs),
+        "skipped_lines": {str(path): count for path, count in report.skipped.items()},
         "runs": [_run(run) for run in report.runs],
     }
 

@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.files import lenient, open_file, read_bytes
+from bridge.files import lenient, open_file, read_bytes, read_lines
 from bridge.git.repository import find_repository
 from bridge.loop import history, turn_records
 from bridge.loop.follow import said
@@ -135,7 +135,10 @@ class _Lines:
             if seen.st_ino != self._file or seen.st_size < self._offset:  # the last one was put aside
                 self._file, self._offset = seen.st_ino, 0
             file.seek(self._offset)
-            for line in file:
+            for line in read_lines(file):
+                if line is None:
+                    self._offset = file.tell()
+                    continue
                 if not line.endswith(b"\n"):
                     break
                 self._offset += len(line)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
 from bridge.amounts import amount, whole
-from bridge.files import open_file
+from bridge.files import open_file, read_lines
 from bridge.git.repository import find_repository
 from bridge.git.tree import parse_numstat
 from bridge.loop import history, turn_records
@@ -18,7 +18,7 @@ from bridge.loop.turn_records import RESULTS, Totals, TurnRecord, totals_of
 from bridge.records import usable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from bridge.git.repository import Repository
@@ -122,12 +122,14 @@ class Report:
         setup: its kind.
         runs: which.
         logs: the folder that the turns' logs lie in.
+        skipped: lines of their records that are too long to be ours: how many, by file.
     """
 
     project: Path
     setup: str
     runs: tuple[Run, ...]
     logs: Path
+    skipped: Mapping[Path, int] = field(default_factory=dict)
 
 
 def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False) -> Report:
@@ -143,7 +145,8 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
         bridge.errors.ProjectUnusable: a file can't be read.
     """
     logs = loop.logs
-    runs = _runs(logs)
+    skipped: Counter[Path] = Counter()
+    runs = _runs(logs, skipped)
     if run is not None:
         found = [each for each in runs if each.id.startswith(run)]
         if len(found) != 1:
@@ -159,13 +162,13 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
             raise LookupError("no run is recorded here: the loop is a session's, or another program's")
         raise LookupError("no loop has run here yet")
     ended = [_standing(each, loop.state) for each in runs]
-    return Report(loop.project, loop.kind, tuple(_with_git(each, loop) for each in ended), logs)
+    return Report(loop.project, loop.kind, tuple(_with_git(each, loop) for each in ended), logs, skipped)
 
 
-def _runs(logs: Path) -> list[Run]:
+def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
     found: dict[str, Run] = {}
     waits: dict[str, list[Wait]] = {}
-    for line in _lines(logs / history.FILE):
+    for line in _lines(logs / history.FILE, skipped):
         run_id, at = str(line.get("run")), timestamps.parse_iso(line.get("at")) or 0.0
         if line.get("event") == "waited":
             wait = Wait(str(line.get("reason")), str(line.get("detail")), at, amount(line.get("seconds")) or 0.0)
@@ -173,7 +176,7 @@ def _runs(logs: Path) -> list[Run]:
         else:
             found[run_id] = _with_event(found.get(run_id) or Run(run_id), line, at)
     turns: dict[str, list[TurnRecord]] = {}
-    for line in _lines(logs / turn_records.FILE):
+    for line in _lines(logs / turn_records.FILE, skipped):
         run_id = str(line.get("run"))
         turn = read_turn(line)
         if turn is None:
@@ -237,14 +240,17 @@ def _counts(plan: object) -> tuple[int, int] | None:
     return None if done is None or count is None else (done, count)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path, skipped: Counter[Path]) -> Iterator[dict[str, Any]]:
     """The lines of a file and of what was put aside of it, the oldest first, without those that are no object."""
     for name in (*(f"{path.name}.{number}" for number in range(turn_records.KEPT, 0, -1)), path.name):
         each = path.with_name(name)
         if not each.is_file():
             continue
         with usable(each), open_file(each) as file:
-            for line in file:
+            for line in read_lines(file):
+                if line is None:
+                    skipped[each] += 1
+                    continue
                 try:
                     value = json.loads(line)
                 except (ValueError, RecursionError):

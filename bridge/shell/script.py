@@ -7,6 +7,8 @@ import stat
 
 from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable
 
+MOST_BYTES = 4 * 1024 * 1024
+"""Of a script: a thousand times what people write. bash, and whoever parses one, holds all of it in memory."""
 _SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
 
 
@@ -29,17 +31,13 @@ def check(path: str | os.PathLike[str]) -> str:
     Raises:
         ScriptNotFound: there is no such file.
         ScriptUnreadable: it may not be read.
-        ScriptInvalid: a folder, a device, a binary file, or a script for another interpreter.
+        ScriptInvalid: a folder, a device, a binary file, a script for another interpreter, or far too large.
     """
     real = absolute(path)
     if "\0" in real:
         raise ScriptInvalid(f"{real!r} can't be a path: it has a NUL byte")
     try:
-        mode = os.stat(real).st_mode
-        if stat.S_ISDIR(mode):
-            raise ScriptInvalid(f"{path} is a directory; give the .sh file in it")
-        if not stat.S_ISREG(mode):
-            raise ScriptInvalid(f"{path} is not a regular file; give the path of a bash script")
+        _check_file(os.stat(real), path)
         with open(real, "rb") as file:
             start = file.read(4096)
     except PermissionError as error:
@@ -56,3 +54,13 @@ def check(path: str | os.PathLike[str]) -> str:
             line = start.split(b"\n", 1)[0].decode("utf-8", "replace")
             raise ScriptInvalid(f"{path}:1: {line!r} asks for another interpreter; expected a bash script")
     return real
+
+
+def _check_file(found: os.stat_result, path: str | os.PathLike[str]) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise ScriptInvalid(f"{path} is a directory; give the .sh file in it")
+    if not stat.S_ISREG(found.st_mode):
+        raise ScriptInvalid(f"{path} is not a regular file; give the path of a bash script")
+    if found.st_size > MOST_BYTES:
+        size = f"{found.st_size:,} bytes, and no script has more than {MOST_BYTES:,}"
+        raise ScriptInvalid(f"{path} has {size}; look at what is in it")

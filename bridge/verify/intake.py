@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ScriptNotFound
+from bridge.shell.script import MOST_BYTES
 from bridge.verify.model import CheckOutcome, CheckResult, Finding, ScriptFinished, Severity
 from bridge.verify.registry import Problem, load
 
@@ -101,7 +102,8 @@ def _uses(script: Path, helper: Path) -> bool:
     if script == helper or script.parent.absolute() != helper.parent.absolute() or not script.is_file():
         return False
     try:
-        return os.fsencode(helper.name) in script.read_bytes()
+        small = script.stat().st_size <= MOST_BYTES
+        return small and os.fsencode(helper.name) in script.read_bytes()
     except OSError:
         return False
 

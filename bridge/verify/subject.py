@@ -107,6 +107,10 @@ class Subject:
         except BridgeError as error:
             refused = str(error)
         try:
+            if self.path.stat().st_size > script.MOST_BYTES:
+                self.readable = False
+                self.reason = refused
+                return refused
             self.source = self.path.read_bytes()
         except OSError as error:
             self.readable = False
