@@ -6,6 +6,7 @@ than bash does. Whether a script is valid is for ``bash -n`` alone.
 
 from __future__ import annotations
 
+from bridge.verify.facts.answers import answer_of, assigned_text
 from bridge.verify.facts.effects import Effects, effects_of
 from bridge.verify.facts.model import CommandFact, Facts, FunctionFacts, Read, Write
 from bridge.verify.facts.recover import Reading, facts_of, read
@@ -18,6 +19,8 @@ __all__ = [
     "Read",
     "Reading",
     "Write",
+    "answer_of",
+    "assigned_text",
     "effects_of",
     "facts_of",
     "read",
