@@ -120,7 +120,8 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path, git: bool) ->
     assert mend is not None
     refused = trial.write(path, mend)
     assert not refused.written
-    assert f"{path} is a symbolic link that leads out of {drivers.parent}, to {real}" in refused.refused
+    assert f"is a symbolic link that leads out of {drivers.parent}, to {real}" in refused.refused
+    assert str(path) in refused.refused
     assert "None" not in refused.refused
     assert real.read_text() == LEAK
 
