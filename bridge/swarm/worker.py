@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NOT_DONE = ("safety_circuit_breaker", "test_saturation")
 """Ends that a setup calls complete though nobody has said that the task is done."""
 
+MISMATCHES = 3
+"""Turns in a row that say that the task is done, and tick nothing in a plan with open boxes."""
 _EVERY = 1.0
 """Seconds between two of the lines that only show that something goes on."""
 _TEXT = 200
@@ -55,6 +57,7 @@ class _Worker:
         self.said = 0.0
         self.text = ""
         self.alone = self.refused = False
+        self.mismatches = 0
         self.leaving = False
 
     def run(self) -> int:
@@ -95,6 +98,9 @@ class _Worker:
                     return _ending(event)
                 if isinstance(event, IterationEnded):
                     self._push()
+                    if self._contradicts(event):
+                        why = "turns in a row said that the task is done, and ticked nothing in the plan"
+                        return {"verdict": "incomplete", "reason": "plan_mismatch", "detail": f"{MISMATCHES} {why}"}
                 between = isinstance(event, IterationEnded | Waiting)
                 if between and asked_to_stop(self.run_folder):
                     return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
@@ -133,6 +139,14 @@ class _Worker:
                 if event.outcome.denied and not self.refused:
                     self.refused = True
                     self._tell("refused", turn=self.turn, text=event.outcome.refused_tools)
+
+    def _contradicts(self, event: IterationEnded) -> bool:
+        """Whether word and plan have gone apart for so long that no further turn is of use."""
+        found = event.outcome
+        done = found.exit_signal or found.promised
+        apart = done and found.plan is not None and not found.plan.complete and not found.ticked
+        self.mismatches = self.mismatches + 1 if apart else 0
+        return self.mismatches >= MISMATCHES
 
     def _line(self, text: str) -> None:
         now = time.monotonic()

@@ -87,6 +87,33 @@ def run_each_kind(kind: str, tmp_path: Path, executor: Executor | None) -> None:
     assert names == ["one.txt", "two.txt"], "the work, and nothing of the loops' own"
 
 
+SAYS_DONE = """#!/usr/bin/env bash
+case " $* " in *" --version "*) echo 2.1.9; exit ;; esac
+cat > /dev/null; echo x >> work.txt
+block='---RALPH_STATUS---\\nSTATUS: COMPLETE\\nTASKS_COMPLETED_THIS_LOOP: 1\\nEXIT_SIGNAL: true'
+block="$block\\n---END_RALPH_STATUS---"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","session_id":"s-1"}\\n' "$block"
+"""
+
+
+@pytest.mark.slow
+def test_a_task_that_says_it_is_done_and_ticks_nothing_ends(tmp_path: Path) -> None:
+    """Word and plan apart for three turns: told as such, and no further turn is begun."""
+    project = make(tmp_path / "project", "bmalph")
+    (tmp_path / "bin/my-cli").write_text(SAYS_DONE)
+    name, line, _ = PLANS["bmalph"]
+    project.write(name, line.format("one"))
+    for words in (["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "plan"]):
+        subprocess.run(["git", *words], cwd=project.path, check=True)
+    options = {key: value for key, value in project.options.items() if key != "task"}
+    with Swarm(project.path, options=options) as swarm:
+        told = list(swarm)
+    [task] = swarm.record.tasks
+    assert (task.outcome, task.reason) == ("incomplete", "plan_mismatch"), (task.reason, task.detail, told)
+    assert "3 turns in a row said that the task is done, and ticked nothing" in task.detail
+    assert task.turns == 3
+
+
 PLANS = {
     "ralph-loop": (".ralph/implementation_plan.md", "### Task {}\nStatus: planned\n", "Status: complete"),
     "wiggum": ("fix_plan.md", "* [ ] Do the {} task.\n", "* [x]"),
