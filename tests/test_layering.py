@@ -50,7 +50,7 @@ ROOMS: dict[str, str] = {
     "verify": "facts, probes, checks, mends, reports; `diff/` of two versions; `gherkin/` runs the features",
     "scaffold": "what `new` writes: scripts to start from, their scenarios, their block for CI",
     "drift": "a script compared with the CLI of this machine",
-    "setups": "existing installations, a module each in a visible dict",
+    "setups": "existing installations: a kind of setup is one object, in a visible dict",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
     "swarm": "many loops side by side: tasks, work trees, workers, merges",
     "report": "what a run was, or a swarm: read from its records, told as text, Markdown, JSON, HTML",
