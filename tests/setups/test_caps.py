@@ -121,6 +121,7 @@ def test_caps_that_can_t_be_held_are_refused_before_anything_starts(setup: Setup
         return  # which has no driver
     tool = [word if word != "claude-code" else "codex" for word in setup.words(3)]
     tool += ["--driver", "codex"] if setup.kind == "frankbria" else []
+    setup.cli("codex", "exit 9")  # what is missing is said first
     if setup.kind == "bmalph":
         (setup.folder / ".ralph/drivers/codex.sh").write_bytes((ROOT / "drivers/codex.sh").read_bytes())
     refused = setup.run(*tool, "--max-cost", "1")

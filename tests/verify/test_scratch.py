@@ -8,7 +8,7 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
-from bridge.verify.probe.scratch import Scratch
+from bridge.verify.probe.scratch import PROMPT, Scratch
 
 
 def test_what_others_make_meanwhile_is_neither_blamed_nor_removed() -> None:
@@ -23,6 +23,10 @@ def test_what_others_make_meanwhile_is_neither_blamed_nor_removed() -> None:
             for path in foreign:
                 path.touch()
             assert scratch.changes(before) == []
+            own = Path("/tmp", f"{mark}.own")
+            own.write_text(f"{PROMPT}and more\n")
+            foreign.append(own)
+            assert [change.name for change in scratch.changes(before)] == [str(own)]
             scratch.close()
             assert [path for path in foreign if not path.exists()] == []
             assert not scratch.root.exists()

@@ -130,4 +130,5 @@ def test_an_agent_that_takes_its_time_does_not_withhold_anything(tmp_path: Path)
     path.write_text(SLOW_AGENT)
     done = finished(path, select=("RB171", "RB172", "RB175", "RB181", "RB182"))
     assert done.findings == ()
-    assert [result.code for result in done.results if result.unjudged] == []
+    for_want_of_a_recording = {"RB181", "RB182"}
+    assert {result.code for result in done.results if result.unjudged} <= for_want_of_a_recording

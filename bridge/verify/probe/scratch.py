@@ -13,6 +13,7 @@ import shlex
 import shutil
 import signal
 import tempfile
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -95,6 +96,8 @@ exit 0
 
 _IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/[A-Za-z_][\w.-]*(?=[\s\"';)&|<>]|$)", re.MULTILINE)
 """Whole names of files. What has a part that only the shell knows may be anybody's."""
+_BEGINS_IN_TMP = re.compile(r"(?<![\w.$}/-])(?:/private|/var)?/tmp/[A-Za-z_][\w.-]*(?=[$*?`\[{])")
+"""How names begin of which only the shell knows the rest."""
 _TEMPLATE = re.compile(r"X{3,}[\w.-]*$")
 _MKTEMP = """#!/bin/sh
 made=$(@MKTEMP@ "$@") || exit
@@ -132,6 +135,7 @@ class Scratch:
             (self.project / name).write_text(text, newline="")
         self.names: set[str] = set()
         self.elsewhere: set[str] = set()
+        self.beginnings: set[str] = set()
         self._system = [p for p in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(p)]
         self._provided = provide(COMMANDS, os.pathsep.join(self._system), f"{self.root}/provided")
         if self._provided:
@@ -206,6 +210,7 @@ class Scratch:
         """A script has this text: files in /tmp that it names as a whole are seen, whatever TMPDIR is."""
         found = _IN_TMP.findall(_COMMENT.sub("", text))
         self.elsewhere.update(path for path in found if not _TEMPLATE.search(path))
+        self.beginnings.update(_BEGINS_IN_TMP.findall(_COMMENT.sub("", text)))
         self.places.mention(text)
 
     def add_cli(self, name: str) -> None:
@@ -289,10 +294,12 @@ class Scratch:
     def files(self) -> dict[str, tuple[int, int, int]]:
         """The files of the project, of HOME and of TMPDIR, and what tells whether one was written to.
 
-        Also those elsewhere that the script names as a whole, and that mktemp has made for it.
+        Also those elsewhere that the script names as a whole, that mktemp has made for it, or whose name begins as
+        it says and in which something of ours stands.
         """
         found: dict[str, tuple[int, int, int]] = {}
-        for path in (*filter(os.path.lexists, self.elsewhere), *self._made()):
+        theirs = (path for begin in self.beginnings for path in glob(f"{begin}*") if self._has_ours(path))
+        for path in (*filter(os.path.lexists, self.elsewhere), *self._made(), *theirs):
             found[path] = (0, 0, 0)  # whether it is there, and no more: others may write to it
         folders = [self.project, self.home, self.root / "tmp"]
         while folders:
@@ -323,6 +330,15 @@ class Scratch:
                     with open(path, "w", newline="") as file:
                         file.write(FILES[name])
         return found
+
+    def _has_ours(self, path: str) -> bool:
+        """Whether a file holds what nobody else can know of: a prompt of ours, or where we are."""
+        with contextlib.suppress(OSError):
+            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(opened, "rb") as file:
+                data = file.read(1 << 16)
+                return PROMPT.strip().encode() in data or os.fsencode(self.root) in data
+        return False
 
     def file(self, name: str, data: bytes) -> str:
         """A file with this content; its path."""
