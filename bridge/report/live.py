@@ -13,7 +13,7 @@ from bridge.loop import history, turn_records
 from bridge.loop.follow import said
 from bridge.loop.runs import read_run
 from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord
-from bridge.report.model import read_turn
+from bridge.report.model import commit_id, read_turn
 from bridge.setups.overview import overview
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class LiveLoop:
                 self.totals = self.totals.with_turn(turn)
         for line in self._events.new():
             if run is not None and line.get("run") == run.run_id and line.get("event") == "began":
-                self._first_head = line.get("head")
+                self._first_head = commit_id(line.get("head"))
         return anew
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.git.tree import FileStat
     from bridge.setups.overview import LoopPlace
 
+_COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 _FIELDS = tuple(each.name for each in fields(TurnRecord))
 _AMOUNTS = ("files_changed", "input_tokens", "output_tokens", "cached_tokens", "cost_usd")
 
@@ -192,7 +194,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
 
 
 def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
-    head = line.get("head") if isinstance(line.get("head"), str) else None
+    head = commit_id(line.get("head"))
     counts = _counts(line.get("plan"))
     if line.get("event") == "began":
         branch = line.get("branch") if isinstance(line.get("branch"), str) else None
@@ -218,12 +220,9 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
     return TurnRecord(
         **record
         | {name: amount(record[name]) for name in _AMOUNTS}
+        | {name: str(record[name]) for name in ("error", "session", "permanent") if record[name] is not None}
         | {
-            name: str(record[name])
-            for name in ("error", "session", "head", "permanent")
-            if record[name] is not None
-        }
-        | {
+            "head": commit_id(record["head"]),
             "began": timestamps.parse_iso(record["began"]) or 0.0,
             "seconds": amount(record["seconds"]) or 0.0,
             "status": record["status"] if isinstance(record["status"], int) else None,
@@ -233,6 +232,11 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
             "log": str(record["log"] or ""),
         }
     )
+
+
+def commit_id(value: object) -> str | None:
+    """The id of a commit as we write it, '' for none yet; None for all else: git might take it for an option."""
+    return value if isinstance(value, str) and _COMMIT.fullmatch(value) else None
 
 
 def _counts(plan: object) -> tuple[int, int] | None:

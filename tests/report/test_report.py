@@ -14,7 +14,7 @@ from bridge.loop.history import RunHistory
 from bridge.loop.turn_records import TurnRecord, TurnRecords
 from bridge.report import jsons, markdown, text
 from bridge.report.facts import rows
-from bridge.report.model import Commit, Report, Run, read_report
+from bridge.report.model import Commit, Report, Run, commit_id, read_report, read_turn
 from bridge.setups.overview import LoopPlace
 from tests.setups.conftest import setup as setup
 
@@ -149,3 +149,13 @@ def test_what_turns_changed_without_a_commit_is_told_beside_what_commits_did(
 ) -> None:
     turn = TurnRecord(1, 0.0, 1.0, "success", files_changed=1, committed=committed)
     assert dict(rows(Run("r", files=files, turns=(turn, replace(turn, turn=2)))))["files changed"] == shown
+
+
+def test_a_head_that_is_no_commit_is_none() -> None:
+    """An agent writes to the records, too; git would take ``--output=FILE`` for an option, and write the file."""
+    wanted = ["a" * 40, "b" * 64, "", None, None, None, None]
+    given = ["a" * 40, "b" * 64, "", "--output=/x", "HEAD", "a" * 40 + "\n", 7]
+    assert [commit_id(each) for each in given] == wanted
+    turn = read_turn({"turn": 1, "result": "success", "head": "--output=/x"})
+    assert turn is not None
+    assert turn.head is None
