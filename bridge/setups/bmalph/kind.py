@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.dot_ralph import parts
 from bridge.setups.model import Installation, PlanKind, SetupKind
 
 if TYPE_CHECKING:
@@ -11,15 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.git.repository import Files
     from bridge.setups.asked import RunOptions
     from bridge.setups.model import Opened, Overview, Rows, Setup
-
-
-def _state(project: Path, _setup: Setup | None) -> Path:
-    from bridge.setups.dot_ralph.folder import locate
-
-    return locate(project).path
 
 
 def _open(
@@ -29,12 +23,6 @@ def _open(
     from bridge.setups.dot_ralph.folder import locate
 
     return open_loop(locate(project), bmalph_run(asked), tell)
-
-
-def _own_files(project: Path, _home: Path) -> Files:
-    from bridge.setups.dot_ralph.folder import locate, own_files
-
-    return own_files(locate(project))
 
 
 def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
@@ -72,11 +60,11 @@ KIND = SetupKind(
     options=frozenset(
         ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume"),
     ),
-    state=_state,
+    state=parts.state,
     open=_open,
-    own_files=_own_files,
-    texts=lambda state: (state / "live.log",),
-    traces=lambda _project, state: (state / "status.json",),
+    own_files=parts.own_files,
+    texts=parts.texts,
+    traces=parts.traces,
     overview=_overview,
     rows=_rows,
     checks=_checks,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.dot_ralph import parts
 from bridge.setups.model import Installation, PlanKind, SetupKind
 
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.git.repository import Files
     from bridge.setups.asked import RunOptions
     from bridge.setups.model import Opened, Overview, Rows, Setup
 
@@ -25,12 +25,6 @@ def _open(
     from bridge.setups.frankbria.opening import frankbria_run, open_loop
 
     return open_loop(folder_of(project), frankbria_run(asked), tell, env=os.environ)
-
-
-def _own_files(project: Path, _home: Path) -> Files:
-    from bridge.setups.dot_ralph.folder import locate, own_files
-
-    return own_files(locate(project))
 
 
 def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
@@ -102,9 +96,9 @@ KIND = SetupKind(
     ),
     state=lambda project, _setup: project / ".ralph",
     open=_open,
-    own_files=_own_files,
-    texts=lambda state: (state / "live.log",),
-    traces=lambda _project, state: (state / "status.json",),
+    own_files=parts.own_files,
+    texts=parts.texts,
+    traces=parts.traces,
     overview=_overview,
     rows=_rows,
     checks=_checks,

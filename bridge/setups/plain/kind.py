@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.dot_ralph import parts
 from bridge.setups.model import Overview, PlanKind, Rows, Setup, SetupKind
 
 if TYPE_CHECKING:
@@ -11,15 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.git.repository import Files
     from bridge.setups.asked import RunOptions
     from bridge.setups.model import Opened
-
-
-def _state(project: Path, _setup: Setup | None) -> Path:
-    from bridge.setups.dot_ralph.folder import locate
-
-    return locate(project).path
 
 
 def _open(
@@ -36,12 +30,6 @@ def _open(
     if asked.allowed_tools is not None or not asked.resume:
         raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
     return open_agent_loop(project, given, agent, asked.globals)
-
-
-def _own_files(project: Path, _home: Path) -> Files:
-    from bridge.setups.dot_ralph.folder import locate, own_files
-
-    return own_files(locate(project))
 
 
 def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
@@ -81,11 +69,11 @@ KIND = SetupKind(
     options=frozenset(
         ("driver", "agent", "prompt", "max_failures", "max_idle", "promise", "allowed_tools", "live", "resume")
     ),
-    state=_state,
+    state=parts.state,
     open=_open,
-    own_files=_own_files,
-    texts=lambda state: (state / "live.log",),
-    traces=lambda _project, state: (state / "status.json",),
+    own_files=parts.own_files,
+    texts=parts.texts,
+    traces=parts.traces,
     overview=_overview,
     rows=_rows,
     checks=_checks,
