@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -127,11 +126,7 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
     # One job works in this thread's place, not beside it: threads of their own also let an interrupt in.
     executor = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="verify")
     pending: list[_PendingEvents] = []
-    runs = any(check.phase == "behaviour" for check in run.checks)
-    guard = ExitStack()
     try:
-        if runs:
-            guard.enter_context(import_module("bridge.verify.probe").guarded())
         for given in run.scripts:
             events = _PendingEvents(Future(), Future())
             executor.submit(_verify_one, events, given, run)
@@ -153,8 +148,7 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
-        guard.close()
-        if runs:
+        if any(check.phase == "behaviour" for check in run.checks):
             import_module("bridge.verify.probe").end_leftovers()
     yield RunFinished(
         len(run.scripts),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridge.process.table import table
-from bridge.verify.probe.box import box
+from bridge.verify.probe.box import box, guarded
 from tests.command import MAIN
 from tests.machine import NO_BOX
 
@@ -103,3 +103,27 @@ def running(number: str) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def test_two_versions_that_are_compared_leave_nothing_either(tmp_path: Path) -> None:
+    number = str(60_000 + secrets.randbelow(10_000))
+    mine = script(tmp_path, f"( env -i setsid sleep {number} </dev/null >/dev/null 2>&1 & )")
+    older = tmp_path / "older.sh"
+    older.write_text(DRIVER)
+    subprocess.run(
+        [*MAIN, "diff", str(older), str(mine)], cwd=tmp_path, capture_output=True, timeout=110, check=False
+    )
+    assert not running(number)
+
+
+def test_the_first_that_is_done_ends_nothing_of_the_others() -> None:
+    """Scripts are judged beside each other, and by several threads of a program."""
+    with guarded():
+        with guarded():
+            at_work = subprocess.Popen([*box().prefix, "sleep", "300"])
+            until = time.monotonic() + 10
+            while not box().mark(at_work.pid) and time.monotonic() < until:
+                time.sleep(0.01)
+        assert at_work.poll() is None
+    assert at_work.pid not in table(), "the last one ends it"
+    at_work.wait()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bridge.verify.probe.agent import AgentProbe
 from bridge.verify.probe.base import DEADLINE, TROUBLE, HookResult, Probe, ProbeFailed
-from bridge.verify.probe.box import guarded
 from bridge.verify.probe.driver import ALLOWED, MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.scratch import end_leftovers
 
@@ -25,5 +24,4 @@ __all__ = [
     "Probe",
     "ProbeFailed",
     "end_leftovers",
-    "guarded",
 ]

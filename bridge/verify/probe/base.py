@@ -27,7 +27,7 @@ from bridge.shell import Shell
 from bridge.shell.protocol import quote
 from bridge.verify.budget import strain
 from bridge.verify.marked import path_beside, recording_beside
-from bridge.verify.probe.box import box
+from bridge.verify.probe.box import box, guarded
 from bridge.verify.probe.installed import help_of
 from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
@@ -186,6 +186,8 @@ class Probe:
         self.budget = budget
         self.deadline = deadline * strain()
         self.scratch = Scratch()
+        self._guard = contextlib.ExitStack()
+        self._guard.enter_context(guarded())
         self._marks: set[int] = set()
         self.file_changes: list[tuple[str, FileChange]] = []
         self.exits: list[HookResult] = []
@@ -207,6 +209,7 @@ class Probe:
         """End the shell and remove the scratch folders. May be repeated."""
         if self._shell is not None:
             self._shell.close()
+        self._guard.close()
         self.scratch.close()
 
     # -- loading -------------------------------------------------------------------------------------

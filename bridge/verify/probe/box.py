@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 _CAPABILITIES = "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+net_bind_service,+net_raw"
 """What root keeps in a script: who lacks one that another process has may not look into that one."""
 _DUMPABLE, _SUBREAPER = 4, 36  # PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER
+
+_lock = threading.Lock()
+_blocks = 0
 
 
 class Box(NamedTuple):
@@ -82,19 +86,25 @@ def _works(tried: Box) -> bool:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """While the block runs, what scripts leave behind becomes our child; it is ended with the block.
+    """While the block runs, what scripts leave behind becomes our child; it is ended with the last such block.
 
     Where there is no box, at least this process can't be looked into, other than by root.
     """
-    _prctl(_SUBREAPER, 1)
-    if not box().prefix:
-        _prctl(_DUMPABLE, 0)
+    global _blocks
+    with _lock:
+        _blocks += 1
+        _prctl(_SUBREAPER, 1)
+        if not box().prefix:
+            _prctl(_DUMPABLE, 0)
     try:
         yield
     finally:
-        _end_children()
-        _prctl(_SUBREAPER, 0)
-        _prctl(_DUMPABLE, 1)
+        with _lock:
+            _blocks -= 1
+            if not _blocks:  # else what is there may be at work for another thread
+                _end_children()
+                _prctl(_SUBREAPER, 0)
+                _prctl(_DUMPABLE, 1)
 
 
 def _end_children() -> None:
