@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 from bridge.contract import driver_contract
-from bridge.setups.bmalph.keys import KEYS
+from bridge.setups.dot_ralph.settings import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -75,10 +75,10 @@ def stand_in(folder: Folder, wanted: WantedRun) -> int:
 
 def _dry_run(opened: OpenedLoop) -> int:
     """Print the first command on stdout, and on stderr the settings with their sources. Touches nothing."""
-    from bridge.setups.bmalph.layout import read_plan
     from bridge.setups.bmalph.policy import BmalphState
     from bridge.setups.bmalph.store import context_of
     from bridge.setups.dot_ralph.files import sessions
+    from bridge.setups.dot_ralph.folder import read_plan
     from bridge.turn.driver import build_command
 
     folder, script, loop = opened.folder, opened.driver, opened.loop

@@ -82,8 +82,8 @@ def controller(path: Path, words: Sequence[str]) -> int:
 def _monitor(folder: Folder, path: Path, words: Sequence[str], given: Arguments) -> int:
     """Start the loop in tmux."""
     from bridge.setups.bmalph.flags import GRAMMAR
-    from bridge.setups.bmalph.keys import KEYS
     from bridge.setups.dot_ralph.monitor import without_monitor
+    from bridge.setups.dot_ralph.settings import KEYS
 
     require_tmux()  # first: the agent's name is asked of its driver
     names = [name for key in KEYS for name in (key.name, key.alias) if name]
@@ -138,7 +138,8 @@ def in_tmux(folder: Folder, loop: Sequence[str], words: Sequence[str], agent: st
 
 def _agents_name(folder: Folder, given: Arguments) -> str:
     """What the driver calls its CLI. Whatever keeps the loop from starting shows here, before there are panes."""
-    from bridge.setups.bmalph.opening import open_driver, ready
+    from bridge.setups.bmalph.opening import ready
+    from bridge.setups.dot_ralph.opening import open_driver
 
     with open_driver(folder, ready(folder, env=os.environ, options=given.options), {}) as script:
         return script.display_name()

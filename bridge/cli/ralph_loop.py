@@ -63,7 +63,7 @@ def _seen_from(folder: Path, path: str) -> str:
 
 def controller(path: Path, words: Sequence[str]) -> int:
     """Do what the controller at `path` would, called with `words` in the working folder."""
-    from bridge.setups.ralph_loop import at
+    from bridge.setups.ralph_loop.detect import at
     from bridge.setups.unserved import refuse
 
     strict, unlifted = (bool(os.environ.get(f"RALPH_BRIDGE_{name}")) for name in ("STRICT_COMPAT", "NO_LIFT"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,9 +21,12 @@ from bridge.cli._options import (
 )
 from bridge.cli._run_kind import run_kind
 from bridge.cli._terminal import guarded
-from bridge.setups import PLAIN, kinds
+from bridge.setups import PLAIN, detect, kinds
 from bridge.setups.asked import RunOptions
 from bridge.setups.projects import choose
+
+if TYPE_CHECKING:
+    from bridge.setups.model import SetupKind
 
 _FRANKBRIA = {
     "sandbox": "SANDBOX_PROVIDER",
@@ -37,48 +41,42 @@ _TAKEN = (
 
 
 class _Run(click.Command):
-    """In a frankbria project, the words are those of its own controller: in its order, with its exit codes."""
+    """Of a kind that says so, the words are those of its own controller: in its order, with its exit codes."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Look whose words these are."""
         words = list(args)
-        folder = None if extra.get("resilient_parsing") else _frankbria_project(words)
-        context = super().make_context(info_name, args if folder is None else [], parent, **extra)
-        if folder is not None:
-            context.obj = (folder, words)
+        owner = None if extra.get("resilient_parsing") else _owner(words)
+        context = super().make_context(info_name, args if owner is None else [], parent, **extra)
+        context.obj = owner and (*owner, words)
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the loop."""
-        if isinstance(ctx.obj, tuple):
-            from bridge.cli.frankbria import run_here
+        if ctx.obj is None:
+            return super().invoke(ctx)
+        kind, folder, words = ctx.obj
+        return import_module(kind.command).run_here(folder, words)
 
-            return run_here(*ctx.obj)
-        return super().invoke(ctx)
 
-
-def _frankbria_project(words: list[str]) -> Path | None:
-    """The frankbria project that the words are about, if it is one and nothing else is asked for."""
-    from bridge.setups import detect, frankbria
-    from bridge.setups.frankbria.flags import GRAMMAR
-
-    own: dict[str, str] = {}
-    rest = list(words)
-    while rest:
-        option, equals, value = rest.pop(0).partition("=")
-        if option in GRAMMAR.with_value and not equals and rest:
-            value = rest.pop(0)
-        own[option] = value
-    given = own.get("--project")
-    folder = Path(given) if given is not None else project_folder(None)
-    if own.get("--setup", "frankbria") != "frankbria" or not folder.is_dir() or frankbria.detect(folder) is None:
+def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
+    """The kind that has words of its own and the project of that kind, if these are about one."""
+    asked: dict[str, str] = {}
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        if option in ("--project", "--setup") and (equals or at + 1 < len(words)):
+            asked[option] = value if equals else words[at + 1]
+    name = asked.get("--setup")
+    folder = Path(asked["--project"]) if "--project" in asked else project_folder(None)
+    own = {each for each, kind in kinds().items() if kind.own_words}
+    if not folder.is_dir() or name not in (None, *own):
         return None
     found = [setup.name for setup in detect(folder)]
-    if found != ["frankbria"] and "--setup" not in own:
+    if (name not in found) if name else (len(found) != 1 or found[0] not in own):
         return None
-    return project_folder(given, tell=True)
+    return kinds()[name or found[0]], project_folder(asked.get("--project"), tell=True)
 
 
 @click.command(cls=_Run)

@@ -26,7 +26,8 @@ class Setup:
         home: folder of the setup's own files, symbolic links resolved.
         controller: the file that people start, in `home`; a stand-in after ``adopt``.
         evidence: the files that showed it, relative to `project` where they lie in it.
-        bare: there is a prompt and nothing else of it: without being asked for it, the plain loop is for that.
+        flavour: which form of its kind it is; ``bare``: a prompt and nothing else of it, which the plain loop is
+            for unless this kind is asked for.
     """
 
     name: str
@@ -34,7 +35,12 @@ class Setup:
     home: Path
     controller: Path
     evidence: tuple[str, ...]
-    bare: bool = False
+    flavour: str = ""
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is nothing of its kind but a prompt."""
+        return self.flavour == "bare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,8 @@ class SetupKind:
         page: in docs/, without ``.md``.
         folders: in which a loop of it may hold its lock, relative to the project.
         signs: files of which all of a group make a folder a project.
+        marks: files, or patterns with a ``*``, of which all of a group show that a folder ``.ralph``, or the
+            project around it, is this kind's and nobody else's.
         options: of :meth:`bridge.loops.Loop.open` that not every kind has.
         state: the folder of its lock and its record.
         open: takes the project's lock and gives the loop.
@@ -169,6 +177,7 @@ class SetupKind:
         installation: how it is recognised; None: it is what people ask for, or what is left.
         begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
         reset: clears what keeps the next loop from starting; says what it did.
+        own_words: what stands behind ``run`` is read as its own controller reads it.
         command: module of the command line with its own ``run_here`` and ``controller``; '': the general one.
     """
 
@@ -177,6 +186,7 @@ class SetupKind:
     page: str
     folders: tuple[str, ...]
     signs: tuple[tuple[str, ...], ...] = ()
+    marks: tuple[tuple[str, ...], ...] = ()
     options: frozenset[str]
     state: Callable[[Path, Setup | None], Path]
     open: Callable[[Path, Setup | None, RunOptions, Callable[[str], None]], AbstractContextManager[Opened]]
@@ -195,6 +205,7 @@ class SetupKind:
     installation: Installation | None = None
     begun: Callable[[Path], bool] | None = None
     reset: Callable[[Path], list[str]] | None = None
+    own_words: bool = False
     command: str = ""
 
 

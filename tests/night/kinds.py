@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.bmalph.keys import KEYS
+from bridge.setups.dot_ralph.settings import KEYS
 from tests.command import MAIN
 
 if TYPE_CHECKING:

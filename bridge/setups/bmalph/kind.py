@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.setups.dot_ralph import parts
-from bridge.setups.model import Installation, PlanKind, SetupKind
+from bridge.setups.model import Installation, PlanKind, Setup, SetupKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.asked import RunOptions
-    from bridge.setups.model import Opened, Overview, Rows, Setup
+    from bridge.setups.model import Adopted, Opened, Overview
 
 
 def _open(
@@ -25,17 +25,8 @@ def _open(
     return open_loop(locate(project), bmalph_run(asked), tell)
 
 
-def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
-    from bridge.setups.bmalph.overview import examine
-    from bridge.setups.dot_ralph.folder import locate
-
-    return examine(locate(project), state, now)
-
-
-def _rows(seen: dict[str, Any], now: float) -> Rows:
-    from bridge.setups.bmalph.overview import rows
-
-    return rows(seen, now)
+def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
+    return parts.overview(project, state, now, "" if setup is None else setup.flavour)
 
 
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
@@ -45,10 +36,72 @@ def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tupl
     return BmalphCase(locate(project), env), CHECKS
 
 
-def _installation() -> Installation:
-    from bridge.setups.bmalph import adopt, detect, eject, missing
+def detect(folder: Path) -> Setup | None:
+    """Recognise the setup in the project `folder`; see :func:`bridge.setups.bmalph.layout.look`.
 
-    return Installation(detect, missing, adopt, eject)
+    Raises:
+        ConfigurationError: RALPH_DIR can't be used.
+    """
+    from bridge.setups.bmalph.layout import CONTROLLER, look
+    from bridge.setups.dot_ralph.folder import locate
+
+    place = locate(folder)
+    seen = look(place)
+    if not seen.served:
+        return None
+    return Setup(KIND.name, place.project, place.path, place / CONTROLLER, seen.evidence, seen.flavour)
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """Name what would show the setup and is not in `folder`; empty when `detect` finds it."""
+    from bridge.setups.bmalph.layout import look
+    from bridge.setups.dot_ralph.folder import locate
+
+    place = locate(folder)
+    seen = look(place)
+    if seen.served:
+        return ()
+    if seen.flavour == "flat":
+        return (f"{', '.join(seen.evidence)} lie beside the sources, as in old versions, and not in {place.shown}",)
+    if seen.other:
+        return (f"the project belongs to {seen.other}",)
+    return (f"there is none of {', '.join((*seen.missing, f'{place.shown}/PROMPT.md'))}",)
+
+
+def adopt(setup: Setup) -> Adopted:
+    """Put a stand-in in the place of ``ralph_loop.sh``, with the version marker that bmalph looks for.
+
+    Raises:
+        ConfigurationError: there is no ``ralph_loop.sh``, or see :func:`bridge.setups.standin.adopt`.
+        bridge.errors.ProjectUnusable: a file can't be read or written.
+    """
+    from bridge.setups import standin
+
+    _there(setup)
+    return standin.adopt(setup.controller, KIND.name, keep=b"# bmalph-version:")
+
+
+def eject(setup: Setup) -> Adopted:
+    """Put the original ``ralph_loop.sh`` back.
+
+    Raises:
+        ConfigurationError: there is no ``ralph_loop.sh``, or see :func:`bridge.setups.standin.eject`.
+        bridge.errors.ProjectUnusable: a file can't be read or written.
+    """
+    from bridge.setups import standin
+
+    _there(setup)
+    return standin.eject(setup.controller)
+
+
+def _there(setup: Setup) -> None:
+    from bridge.errors import ConfigurationError
+
+    if not setup.controller.is_file():
+        raise ConfigurationError(
+            f"there is no {setup.controller} to stand in for\n"
+            "  next: `ralph-bridge run` needs none; `bmalph upgrade` brings it"
+        )
 
 
 KIND = SetupKind(
@@ -66,10 +119,10 @@ KIND = SetupKind(
     texts=parts.texts,
     traces=parts.traces,
     overview=_overview,
-    rows=_rows,
+    rows=parts.rows,
     checks=_checks,
     plan=PlanKind(files=(".ralph/@fix_plan.md",), always=True),
     endless=True,
-    installation=_installation(),
+    installation=Installation(detect, missing, adopt, eject),
     command="bridge.cli.bmalph",
 )

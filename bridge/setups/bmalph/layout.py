@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE
-from bridge.loop.plan import parse_plan
-from bridge.records import read_text
 from bridge.setups.dot_ralph.signs import BMALPH, RC, frankbria, other_system, there
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.loop.plan import Plan
     from bridge.setups.dot_ralph.folder import Folder
 
 
@@ -98,18 +92,3 @@ def require(folder: Folder) -> ProjectLook:
         f"{folder.project} is no bmalph project: missing {', '.join(seen.missing)} (one of them would do),"
         f" or {folder.shown}/PROMPT.md\n  next: `bmalph init`, or --project with the folder of the project"
     )
-
-
-def fix_plan(folder: Folder) -> Path | None:
-    """Return the fix plan: ``@fix_plan.md`` (bmalph) or ``fix_plan.md`` (frankbria) of the loop's folder."""
-    for name in ("@fix_plan.md", "fix_plan.md"):
-        if (folder / name).is_file():
-            return folder / name
-    return None
-
-
-def read_plan(folder: Folder) -> Plan | None:
-    """Read the fix plan; None without one."""
-    path = fix_plan(folder)
-    text = read_text(path, root=ANYWHERE) if path else None
-    return None if text is None else parse_plan(text)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.loop.store import LoopSettings
-    from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.opening import WantedRun
     from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
+    from bridge.setups.dot_ralph.settings import Settings
 
 
 def loop_settings(folder: Folder, settings: Settings, wanted: WantedRun, *, env: Mapping[str, str]) -> LoopSettings:

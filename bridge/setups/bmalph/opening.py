@@ -7,34 +7,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge import resources
-from bridge.errors import ConfigurationError, UnknownDriver
+from bridge.errors import ConfigurationError
 from bridge.git.repository import Repository
 from bridge.process.ask import NOT_STARTED, TOO_LONG
-from bridge.resources import os_text
-from bridge.setups.bmalph import layout, rc
+from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
-from bridge.setups.bmalph.settings import resolve
-from bridge.setups.dot_ralph.keys import GivenOption
+from bridge.setups.dot_ralph import rc
 from bridge.setups.dot_ralph.opening import (
     WantedRun,
     asked_in_folder,
     live_needs_json,
+    open_driver,
     require_prompt,
     run_in_folder,
+    settings_of,
 )
+from bridge.setups.dot_ralph.settings import resolve
 from bridge.setups.dot_ralph.tools import about_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
-    from pathlib import Path
 
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.asked import RunOptions
-    from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.keys import GivenOption
+    from bridge.setups.dot_ralph.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,51 +97,6 @@ def open_loop(
         settings = _checked(driver, settings, wanted, tell)
         loop = loop_settings(folder, settings, wanted, env=os.environ)
         yield OpenedLoop(folder, driver, settings, loop)
-
-
-def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
-    """Load the driver that the settings name: the project's own.
-
-    The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
-
-    Args:
-        folder: the loop's folder of the project.
-        settings: of the project.
-        extra: more globals, from ``--set``.
-        log: the log of the loop that it is loaded for, or None.
-
-    Raises:
-        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
-        bridge.errors.BridgeError: it can't be loaded.
-    """
-    from bridge.driver import Driver
-
-    name = settings.platform_driver
-    own = resources.scripts_in(folder.drivers, without=resources.NOT_DRIVERS)
-    source = settings.sources["platform_driver"]
-    if own and name not in own and "/" not in name and source.kind != "option":
-        places = ", ".join(folder.name_of(each) for each in folder.drivers)
-        raise UnknownDriver(
-            f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
-            f"  searched: {places}\n"
-            f"  expected one of: {', '.join(own)}.{resources.likely(name, own)}\n"
-            f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
-        )
-    return Driver.load(
-        settings.platform_driver,
-        folders=folder.all_drivers,
-        cwd=folder.project,
-        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
-        log=log,
-    )
-
-
-def settings_of(extra: Mapping[str, str]) -> dict[str, GivenOption]:
-    """What ``--set`` says of the tools that the agent may use, by either name: drivers read one of them only."""
-    for name in ("CLAUDE_ALLOWED_TOOLS", "ALLOWED_TOOLS"):
-        if name in extra:
-            return {"allowed_tools": GivenOption(f"--set {name}", os_text(extra[name]))}
-    return {}
 
 
 def _checked(driver: Driver, settings: Settings, wanted: WantedRun, tell: Callable[[str], None]) -> Settings:

@@ -11,13 +11,13 @@ from bridge import records
 from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.loop.policy import Verdict
-from bridge.setups.bmalph.layout import fix_plan
 from bridge.setups.bmalph.metrics import metrics_of
 from bridge.setups.bmalph.policy import BmalphState, outcome_of
 from bridge.setups.bmalph.rules.gates import results_document
 from bridge.setups.bmalph.rules.stories import collapse_plan
 from bridge.setups.dot_ralph.files import breaker, small
 from bridge.setups.dot_ralph.files.status import exit_label, write_finished
+from bridge.setups.dot_ralph.folder import fix_plan
 from bridge.setups.dot_ralph.policy import state_of
 from bridge.setups.dot_ralph.recording import FolderRecorder, exit_code
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.loop.events import IterationEnded, LoopEnded, ReviewEnded
-    from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.settings import Settings
 
 
 class BmalphRecorder(FolderRecorder):

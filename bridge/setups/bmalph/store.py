@@ -10,7 +10,6 @@ from bridge import records, timestamps
 from bridge.loop.context import context_for
 from bridge.loop.events import ReviewEnded
 from bridge.loop.outcome import left_session
-from bridge.setups.bmalph.layout import read_plan
 from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import BmalphRecorder
@@ -18,6 +17,7 @@ from bridge.setups.bmalph.rules import gates
 from bridge.setups.bmalph.rules.review import ReviewFacts, findings_text, review, review_due
 from bridge.setups.bmalph.rules.stories import track
 from bridge.setups.dot_ralph.files import small
+from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.turn.driver import DriverTool
 from bridge.turn.tool import TurnRequest
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
     from bridge.loop.store import LoopSettings, Turn
-    from bridge.setups.bmalph.settings import Settings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.settings import Settings
 
 
 class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):

@@ -10,7 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.files import confine
+from bridge.files import ANYWHERE, confine
+from bridge.loop.plan import Plan, parse_plan
+from bridge.records import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -175,3 +177,18 @@ def is_own_state(path: str, folder: str = ".ralph") -> bool:
     if path.startswith(inside):
         return _OWN.fullmatch(path.removeprefix(inside)) is not None
     return _ROOT_TEMPORARY.fullmatch(path) is not None
+
+
+def fix_plan(folder: Folder) -> Path | None:
+    """Return the fix plan: ``@fix_plan.md`` (bmalph) or ``fix_plan.md`` (frankbria) of the loop's folder."""
+    for name in ("@fix_plan.md", "fix_plan.md"):
+        if (folder / name).is_file():
+            return folder / name
+    return None
+
+
+def read_plan(folder: Folder) -> Plan | None:
+    """Read the fix plan; None without one."""
+    path = fix_plan(folder)
+    text = read_text(path, root=ANYWHERE) if path else None
+    return None if text is None else parse_plan(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bridge import resources
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import Limits, Pauses
@@ -23,12 +23,15 @@ from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
+    from pathlib import Path
 
+    from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.policy import FolderPolicy
+    from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.dot_ralph.store import FolderStore
     from bridge.turn.driver import DriverTool
 
@@ -140,6 +143,51 @@ def live_needs_json(settings: CommonSettings) -> str:
     """Say that live output takes another format than the settings ask for."""
     source = settings.sources["output_format"]
     return f"{source.name} {source.where} is text; live output needs json, which is taken"
+
+
+def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
+    """Load the driver that the settings name: the project's own.
+
+    The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
+
+    Args:
+        folder: the loop's folder of the project.
+        settings: of the project.
+        extra: more globals, from ``--set``.
+        log: the log of the loop that it is loaded for, or None.
+
+    Raises:
+        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
+        bridge.errors.BridgeError: it can't be loaded.
+    """
+    from bridge.driver import Driver
+
+    name = settings.platform_driver
+    own = resources.scripts_in(folder.drivers, without=resources.NOT_DRIVERS)
+    source = settings.sources["platform_driver"]
+    if own and name not in own and "/" not in name and source.kind != "option":
+        places = ", ".join(folder.name_of(each) for each in folder.drivers)
+        raise UnknownDriver(
+            f"the driver {name} ({source.name} {source.where}) is not there: {folder.shown}/drivers/{name}.sh\n"
+            f"  searched: {places}\n"
+            f"  expected one of: {', '.join(own)}.{resources.likely(name, own)}\n"
+            f"  next: correct the name, or get the driver back (`bmalph upgrade`)"
+        )
+    return Driver.load(
+        settings.platform_driver,
+        folders=folder.all_drivers,
+        cwd=folder.project,
+        settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
+        log=log,
+    )
+
+
+def settings_of(extra: Mapping[str, str]) -> dict[str, GivenOption]:
+    """What ``--set`` says of the tools that the agent may use, by either name: drivers read one of them only."""
+    for name in ("CLAUDE_ALLOWED_TOOLS", "ALLOWED_TOOLS"):
+        if name in extra:
+            return {"allowed_tools": GivenOption(f"--set {name}", os_text(extra[name]))}
+    return {}
 
 
 def run_in_folder(

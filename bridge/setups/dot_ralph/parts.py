@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.git.repository import Files
-    from bridge.setups.model import Setup
+    from bridge.setups.model import Overview, Rows, Setup
 
 
 def state(project: Path, _setup: Setup | None) -> Path:
@@ -37,3 +37,18 @@ def texts(state_folder: Path) -> tuple[Path, ...]:
 def traces(_project: Path, state_folder: Path) -> tuple[Path, ...]:
     """What is written while it is at work."""
     return (state_folder / "status.json",)
+
+
+def overview(project: Path, state: Path, now: float, flavour: str = "") -> Overview:
+    """Where it stands, and what its own files say of its end."""
+    from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.overview import examine
+
+    return examine(locate(project), state, now, flavour)
+
+
+def rows(seen: dict[str, Any], now: float) -> Rows:
+    """The same for people."""
+    from bridge.setups.dot_ralph import overview
+
+    return overview.rows(seen, now)

@@ -15,12 +15,8 @@ FRANKBRIA = (".ralph/PROMPT.md", ".ralph/fix_plan.md", ".ralph/AGENT.md", RC)
 """What a frankbria project has; its loop asks for all of it, before it starts and all the time."""
 
 _ENOUGH = 3  # of those: one may have got lost, which the loop then says
-# Other systems that use a folder .ralph, or the same names: what shows each of them (all of one group).
-_OTHERS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "ralph-loop": ((".ralph/ralph", ".ralph/config"), (".ralph/ralph", ".ralph/agents/*.sh")),
-    "ralph-orchestrator": (("ralph.yml",), (".ralph/current-events",), (".ralph/events-*.jsonl",)),
-    "wiggum": ((".claude/ralph-state.json",),),
-}
+# Systems that none of our kinds is and that use a folder .ralph: what shows each of them (all of one group).
+_OTHERS = {"ralph-orchestrator": (("ralph.yml",), (".ralph/current-events",), (".ralph/events-*.jsonl",))}
 
 
 def frankbria(project: Path) -> tuple[str, ...]:
@@ -33,7 +29,9 @@ def frankbria(project: Path) -> tuple[str, ...]:
 
 def other_system(project: Path) -> str:
     """Name another system that a project belongs to, with its file: ``ralph-loop (.ralph/ralph)``; or ''."""
-    for name, groups in _OTHERS.items():
+    from bridge.setups import kinds
+
+    for name, groups in (*((kind.name, kind.marks) for kind in kinds().values()), *_OTHERS.items()):
         for group in groups:
             found = [there(project, pattern) for pattern in group]
             if all(found):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.asked import RunOptions
-    from bridge.setups.model import Opened, Overview, Rows, Setup
+    from bridge.setups.model import Adopted, Opened, Overview, Setup
 
 
 def _open(
@@ -28,16 +28,10 @@ def _open(
 
 
 def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
-    from bridge.setups.bmalph.overview import examine
+    from bridge.setups.dot_ralph.overview import examine
     from bridge.setups.frankbria.layout import folder_of
 
     return examine(folder_of(project), state, now)
-
-
-def _rows(seen: dict[str, Any], now: float) -> Rows:
-    from bridge.setups.bmalph.overview import rows
-
-    return rows(seen, now)
 
 
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
@@ -78,11 +72,49 @@ def _adopted(project: Path, asked_for: bool) -> Setup | None:
     return adoption.at(project) if asked_for or adoption.is_adopted(project) else None
 
 
-def _installation() -> Installation:
-    from bridge.setups.frankbria import adopt, detect, eject, missing
+def detect(folder: Path) -> Setup | None:
+    """Recognise the setup in the project `folder`: at least three of its four files, and nobody else's."""
+    from bridge.setups.dot_ralph.signs import frankbria
+
+    if not (found := frankbria(folder)):
+        return None
+    from bridge.setups.frankbria import adoption
+
+    return adoption.at(folder, found)
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """Name what would show the setup and is not in `folder`; empty when `detect` finds it."""
+    from bridge.setups.bmalph.layout import look
+    from bridge.setups.dot_ralph.signs import frankbria
+    from bridge.setups.frankbria.layout import flat, folder_of, missing_parts
+
+    if frankbria(folder):
+        return ()
+    if old := flat(folder):
+        return (f"{', '.join(old)} lie beside the sources, as in old versions: `ralph-migrate` moves them",)
+    seen = look(folder_of(folder))
+    if seen.flavour == "bmalph" or seen.other:
+        return (f"the project belongs to {seen.other or f'bmalph ({seen.evidence[0]})'}",)
+    return (f"there is no {', no '.join(missing_parts(folder))}",)
+
+
+def _adopt(setup: Setup) -> Adopted:
+    from bridge.setups.frankbria.adoption import adopt
+
+    return adopt(setup)
+
+
+def _eject(setup: Setup) -> Adopted:
+    from bridge.setups.frankbria.adoption import eject
+
+    return eject(setup)
+
+
+def _refuse(project: Path) -> None:
     from bridge.setups.frankbria.layout import refuse_flat
 
-    return Installation(detect, missing, adopt, eject, adopted=_adopted, refuse=refuse_flat)
+    refuse_flat(project)
 
 
 KIND = SetupKind(
@@ -100,11 +132,12 @@ KIND = SetupKind(
     texts=parts.texts,
     traces=parts.traces,
     overview=_overview,
-    rows=_rows,
+    rows=parts.rows,
     checks=_checks,
     plan=PlanKind(files=(".ralph/fix_plan.md",), always=True, aside=_optional),
     endless=True,
-    installation=_installation(),
+    installation=Installation(detect, missing, _adopt, _eject, adopted=_adopted, refuse=_refuse),
     reset=_reset,
+    own_words=True,
     command="bridge.cli.frankbria",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.setups.dot_ralph import parts
-from bridge.setups.model import Overview, PlanKind, Rows, Setup, SetupKind
+from bridge.setups.model import PlanKind, SetupKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.asked import RunOptions
-    from bridge.setups.model import Opened
+    from bridge.setups.model import Opened, Overview, Setup
 
 
 def _open(
@@ -32,32 +32,39 @@ def _open(
     return open_agent_loop(project, given, agent, asked.globals)
 
 
-def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
-    from bridge.setups.bmalph.overview import examine
+def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
+    from bridge.setups import detect
+
+    found = [setup] if setup is not None else detect(project)
+    return parts.overview(project, state, now, next((each.flavour for each in found), "") or _flat(project))
+
+
+def _flat(project: Path) -> str:
+    """Say that there are a prompt and no ``.ralph`` yet."""
     from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.signs import other_system
 
-    return examine(locate(project), state, now)
-
-
-def _rows(seen: dict[str, Any], now: float) -> Rows:
-    from bridge.setups.bmalph.overview import rows
-
-    return rows(seen, now)
+    prompt = (project / "PROMPT.md").is_file() and not locate(project).path.exists()
+    return "flat" if prompt and not other_system(project) else ""
 
 
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
-    from bridge.setups.bmalph.doctor import PLAIN_CHECKS, BmalphCase
+    from bridge.setups.dot_ralph.doctor.driver import DriverCase
     from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.plain.doctor import CHECKS
 
-    return BmalphCase(locate(project), env), PLAIN_CHECKS
+    return DriverCase(locate(project), env), CHECKS
 
 
 def _reset(project: Path) -> list[str]:
+    from bridge.setups import kinds
     from bridge.setups.dot_ralph.controls import reset_state
     from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.dot_ralph.signs import frankbria
 
-    return [] if frankbria(project) else reset_state(locate(project))
+    for kind in kinds().values():  # one that sees to the folder itself
+        if kind.installation is not None and kind.reset is not None and kind.installation.detect(project):
+            return []
+    return reset_state(locate(project))
 
 
 KIND = SetupKind(
@@ -75,7 +82,7 @@ KIND = SetupKind(
     texts=parts.texts,
     traces=parts.traces,
     overview=_overview,
-    rows=_rows,
+    rows=parts.rows,
     checks=_checks,
     plan=PlanKind(files=(".ralph/@fix_plan.md", "@fix_plan.md")),
     reset=_reset,

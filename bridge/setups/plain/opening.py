@@ -198,11 +198,11 @@ def driver_of(
         tell: gets what people should know of it.
         allowed_tools: by ``--allowed-tools``, or None.
     """
-    from bridge.setups.bmalph import rc
-    from bridge.setups.bmalph.opening import open_driver, settings_of
-    from bridge.setups.bmalph.settings import resolve
+    from bridge.setups.dot_ralph import rc
     from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.dot_ralph.keys import GivenOption
+    from bridge.setups.dot_ralph.opening import open_driver, settings_of
+    from bridge.setups.dot_ralph.settings import resolve
     from bridge.setups.dot_ralph.tools import OPTION, about_tools
 
     folder = locate(project)

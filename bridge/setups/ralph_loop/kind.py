@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Files
     from bridge.setups.asked import RunOptions
-    from bridge.setups.model import Opened, Overview, PlannedTask, Rows, Setup
+    from bridge.setups.model import Adopted, Opened, Overview, PlannedTask, Rows, Setup
 
 
 def _open(
@@ -96,10 +96,22 @@ def _found(project: Path) -> Setup | None:
     return found
 
 
-def _installation() -> Installation:
-    from bridge.setups.ralph_loop import adopt, eject, missing
+def _missing(project: Path) -> tuple[str, ...]:
+    from bridge.setups.ralph_loop.detect import missing
 
-    return Installation(_found, missing, adopt, eject, nearly=_nearly)
+    return missing(project)
+
+
+def _adopt(setup: Setup) -> Adopted:
+    from bridge.setups import standin
+
+    return standin.adopt(setup.controller, KIND.name)
+
+
+def _eject(setup: Setup) -> Adopted:
+    from bridge.setups import standin
+
+    return standin.eject(setup.controller)
 
 
 def _texts(state: Path) -> tuple[Path, ...]:
@@ -112,6 +124,7 @@ KIND = SetupKind(
     page="ralph-loop",
     folders=(".ralph/logs", "logs"),
     signs=((".ralph",), ("ralph", "config", "agents")),
+    marks=((".ralph/ralph", ".ralph/config"), (".ralph/ralph", ".ralph/agents/*.sh")),
     options=frozenset(("agent", "prompt", "words", "max_idle")),
     state=lambda project, setup: (project if setup is None else setup.home) / "logs",
     open=_open,
@@ -124,6 +137,6 @@ KIND = SetupKind(
     checks=_checks,
     plan=PlanKind(files=("implementation_plan.md",), planned=_planned, ticked=_ticked, asks="words"),
     copied=("ralph", "config", "agents", "prompts", "lib", "implementation_plan.md"),
-    installation=_installation(),
+    installation=Installation(_found, _missing, _adopt, _eject, nearly=_nearly),
     command="bridge.cli.ralph_loop",
 )

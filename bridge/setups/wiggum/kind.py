@@ -111,6 +111,7 @@ KIND = SetupKind(
     page="wiggum",
     folders=(".claude/ralph",),
     signs=((".claude/ralph-state.json",), (".claude/ralph",)),
+    marks=((".claude/ralph-state.json",),),
     options=frozenset(("driver", "agent", "task", "promise", "live")),
     state=_state,
     open=_open,

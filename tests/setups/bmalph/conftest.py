@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.setups.bmalph.keys import KEYS
 from bridge.setups.dot_ralph.folder import Folder, locate
+from bridge.setups.dot_ralph.settings import KEYS
 from tests import command
 from tests.command import MAIN
 from tests.setups.bmalph.agents import CLIS

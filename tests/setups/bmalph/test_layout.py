@@ -8,8 +8,8 @@ import pytest
 
 from bridge import setups
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.layout import fix_plan, look, require
-from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.bmalph.layout import look, require
+from bridge.setups.dot_ralph.folder import fix_plan, locate
 from bridge.setups.dot_ralph.tools import likely_tool, unknown_tools
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.keys import KEYS
-from bridge.setups.bmalph.rc import read
-from bridge.setups.bmalph.settings import Settings, resolve
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.keys import GivenOption, SettingKey
+from bridge.setups.dot_ralph.rc import read
+from bridge.setups.dot_ralph.settings import KEYS, Settings, resolve
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project

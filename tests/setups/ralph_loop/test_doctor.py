@@ -9,7 +9,7 @@ import pytest
 
 from bridge.loop.active import ActiveRun
 from bridge.setups.diagnosis import examine
-from bridge.setups.ralph_loop import detect
+from bridge.setups.ralph_loop.detect import detect
 from bridge.setups.ralph_loop.doctor import CHECKS, RalphCase
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from bridge.loop import lock, runs
 from bridge.process import table
 from bridge.process.table import running_in
 from bridge.records import read_object
-from bridge.setups.bmalph import layout
 from bridge.setups.dot_ralph.files import breaker, sessions, small
+from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.model import Older
 from bridge.wording import duration
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridge.setups.model import Overview, Rows
 
 
-def overview(folder: Folder, now: float) -> dict[str, Any]:
+def overview(folder: Folder, now: float, flavour: str = "") -> dict[str, Any]:
     """Return what the files say, ready for JSON. What isn't there, or makes no sense, is None.
 
     Keys: project, folder, flavour, running, stale (the files say running, and nobody is), holder{pid, since,
@@ -37,7 +37,7 @@ def overview(folder: Folder, now: float) -> dict[str, Any]:
     return {
         "project": str(folder.project),
         "folder": folder.shown,
-        "flavour": layout.look(folder).flavour or None,
+        "flavour": flavour or None,
         "running": running,
         "stale": record.get("status") == "running" and not running,
         "holder": _holder(holder, others),
@@ -90,7 +90,7 @@ def _session(folder: Folder, now: float) -> dict[str, Any]:
 
 
 def _plan(folder: Folder) -> dict[str, Any] | None:
-    found = layout.read_plan(folder)
+    found = read_plan(folder)
     return None if found is None else {"done": found.done, "total": found.total, "next": found.next_task}
 
 
@@ -109,9 +109,9 @@ def _number(value: object) -> int | None:
     return whole(value)
 
 
-def examine(folder: Folder, state: Path, now: float) -> Overview:
+def examine(folder: Folder, state: Path, now: float, flavour: str = "") -> Overview:
     """Give the overview, and what the files say of a loop's end that our record may not know of."""
-    seen = overview(folder, now)
+    seen = overview(folder, now, flavour)
     at = timestamps.parse_iso(seen["updated"])
     if at is None:
         return seen, None

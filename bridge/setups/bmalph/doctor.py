@@ -1,8 +1,9 @@
-"""Checks of what people have written: layout, settings, prompt, plan, and what git should leave alone."""
+"""The checks of ``doctor`` in a bmalph project; ids are stable, those of bmalph's own doctor as there."""
 
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
@@ -10,10 +11,21 @@ from bridge.files import ANYWHERE
 from bridge.loop.plan import parse_plan
 from bridge.records import read_text
 from bridge.setups.bmalph import layout
-from bridge.setups.diagnosis import Examined, failed_with, passed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed_with, passed, warned
+from bridge.setups.dot_ralph.doctor import MACHINE, STATE, driver, state, tree
+from bridge.setups.dot_ralph.folder import fix_plan
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.doctor.model import BmalphCase
+    from collections.abc import Mapping
+
+
+class BmalphCase(driver.DriverCase):
+    """What the checks get to see."""
+
+    @cached_property
+    def look(self) -> layout.ProjectLook:
+        """What kind of project it is."""
+        return layout.look(self.folder)
 
 
 def kind(case: BmalphCase) -> Examined:
@@ -40,20 +52,9 @@ def controller(case: BmalphCase) -> Examined:
     return passed(f"the original, version {version[1]}" if version else "the original")
 
 
-def settings(case: BmalphCase) -> Examined:
-    """Every setting can be used, and every line of the file is understood."""
-    try:
-        found = case.resolved()
-    except BridgeError as error:
-        return failed_with(error)
-    if found.notices:
-        return warned("\n".join(found.notices), "correct these lines")
-    return passed(case.rc.shown if case.rc.exists else "no file: defaults and environment")
-
-
 def plan(case: BmalphCase) -> Examined:
     """There are tasks, and some are open."""
-    path = layout.fix_plan(case.folder)
+    path = fix_plan(case.folder)
     if path is None:
         return warned(
             f"no {case.folder.shown}/@fix_plan.md: the loop can't count tasks", "write `- [ ] task` lines"
@@ -65,3 +66,18 @@ def plan(case: BmalphCase) -> Examined:
     if found.complete:
         return warned(f"all {found.total} tasks of {name} are ticked: a run ends at once", "add open tasks")
     return passed(f"{found.done} of {found.total} tasks done")
+
+
+CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
+    **MACHINE,
+    "git-repo": DoctorCheck("git repository with commits", checks.git, 60),
+    "ralph-project": DoctorCheck("the project is ready for a loop", kind),
+    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
+    "ralph-loop": DoctorCheck("ralph_loop.sh present and has content", controller),
+    "ralphrc": DoctorCheck("settings can be used", driver.settings),
+    "prompt": DoctorCheck("the prompt is there", tree.prompt),
+    "fix-plan": DoctorCheck("the fix plan has open tasks", plan),
+    **driver.CHECKS,
+    "stale-state": DoctorCheck("nothing is left of a crashed run", state.leftovers, fix=state.clear_leftovers),
+    **STATE,
+}

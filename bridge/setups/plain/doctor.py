@@ -5,33 +5,34 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from bridge.setups.diagnosis import Examined, checks, passed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, checks, passed, warned
+from bridge.setups.dot_ralph.doctor import STATE, driver
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.plain.store import PlainFiles
 from bridge.setups.projects import find_prompt
 
 if TYPE_CHECKING:
-    from bridge.setups.bmalph.doctor.model import BmalphCase
+    from collections.abc import Mapping
 
 
-def kind(case: BmalphCase) -> Examined:
+def kind(case: driver.DriverCase) -> Examined:
     """Any folder will do."""
     return passed(f"the plain loop, with a prompt and a driver: {case.project} holds no setup")
 
 
-def git(case: BmalphCase) -> Examined:
+def git(case: driver.DriverCase) -> Examined:
     """The loop runs without a repository; then nothing tells work from none, and some CLIs refuse."""
     found = checks.git(case)
     return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
 
 
-def prompt(case: BmalphCase) -> Examined:
+def prompt(case: driver.DriverCase) -> Examined:
     """There is something to say to the agent."""
     name = find_prompt(case.project, None)
     return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
 
 
-def plan(case: BmalphCase) -> Examined:
+def plan(case: driver.DriverCase) -> Examined:
     """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
     found = PlainFiles(case.project).read_plan()
     if found is None:
@@ -43,7 +44,7 @@ def plan(case: BmalphCase) -> Examined:
     return passed(f"{found.done} of {found.total} tasks done")
 
 
-def ignored(case: BmalphCase) -> Examined:
+def ignored(case: driver.DriverCase) -> Examined:
     """An agent's `git add -A` would commit what isn't ignored."""
     missing = checks.unignored(case, SAMPLES)
     if not missing:
@@ -53,6 +54,20 @@ def ignored(case: BmalphCase) -> Examined:
     )
 
 
-def ignore(case: BmalphCase) -> str:
+def ignore(case: driver.DriverCase) -> str:
     """Add the patterns to ``.gitignore``."""
     return checks.ignore(case, SAMPLES, IGNORED)
+
+
+CHECKS: Mapping[str, DoctorCheck[driver.DriverCase]] = {
+    **checks.MACHINE,
+    "git-repo": DoctorCheck("git repository with commits", git, 60),
+    "ralph-project": DoctorCheck("the project is ready for a loop", kind),
+    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
+    "ralphrc": DoctorCheck("settings can be used", driver.settings),
+    "prompt": DoctorCheck("the prompt is there", prompt),
+    "fix-plan": DoctorCheck("the fix plan has open tasks", plan),
+    **driver.CHECKS,
+    "gitignore": DoctorCheck("git ignores the loop's state", ignored, 60, ignore),
+    **{name: STATE[name] for name in ("status-file", "loop-lock", "second-loop", "orphaned-agents")},
+}
