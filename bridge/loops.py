@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bridge.errors import ConfigurationError
-from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.events import EventStream, LoopEnded, Notice
 from bridge.options import check_options
 from bridge.setups import PLAIN, kinds
-from bridge.setups.asked import RunOptions
+from bridge.setups.options import OPTIONS, RunOptions, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -120,13 +118,15 @@ class Loop(EventStream[LoopEnded]):
             SessionRefused: a check of a ralph-loop setup failed, in its controller's words.
             BridgeError: the tool can't be loaded or started, a file can't be read or written.
         """
-        known = {"project": "str | os.PathLike[str]", "setup": "str | None", **LoopOptions.__annotations__}
+        known = {name: each.annotation for name, each in OPTIONS.items() if each.python}
+        known |= {"project": "str | os.PathLike[str]", "setup": "str | None"}
         check_options("Loop.open", {"project": project, "setup": setup, **options}, known)
-        _check_numbers(options)
+        for name, value in options.items():
+            OPTIONS[name].check(value)
         asked = _asked(options)
         folder = _folder(project)
         kind, found = _kind(folder, setup, asked)
-        _check_options(kind, asked)
+        check(kind, asked)
         return cls(folder, kind.name, _events(lambda tell: kind.open(folder, found, asked, tell)))
 
     def __repr__(self) -> str:
@@ -201,42 +201,11 @@ def _kind(folder: Path, setup: str | None, asked: RunOptions) -> tuple[SetupKind
     return known[PLAIN], None
 
 
-def _check_options(kind: SetupKind, asked: RunOptions) -> None:
-    nothing, known = RunOptions(), kinds().values()
-    special = {name for each in known for name in each.options}
-    for each in fields(asked):
-        if each.name in special - kind.options and getattr(asked, each.name) != getattr(nothing, each.name):
-            homes = ", ".join(each_kind.name for each_kind in known if each.name in each_kind.options)
-            raise ConfigurationError(
-                f"{each.name} does not apply to a {kind.name} loop\n  next: leave it out; it is for {homes}"
-            )
-    if asked.driver is not None and asked.agent is not None:
-        raise ConfigurationError("driver and agent exclude each other\n  next: give one of them")
-
-
-def _check_numbers(options: LoopOptions) -> None:
-    for name, least in (
-        ("max_iterations", 1),
-        ("calls", 1),
-        ("max_failures", 0),
-        ("max_idle", 0),
-        ("retry_delay", 0),
-    ):
-        value: Any = options.get(name)
-        if value is not None and not value >= least:
-            raise ConfigurationError(f"{name} is {value!r}, expected a number from {least}")
-    for name in ("max_minutes", "timeout"):
-        value = options.get(name)
-        if value is not None and not value > 0:
-            raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
-
-
 def _asked(options: LoopOptions) -> RunOptions:
     given: dict[str, Any] = {**options, "words": tuple(options.get("words", ()))}
-    caps = Caps(**{name: given.pop(name, None) for name in VARIABLES})
     for name in ("driver", "agent", "prompt"):
         if given.get(name) is not None:
             given[name] = os.fspath(given[name])
     if given.get("calls") is not None:
         given["calls"] = str(given["calls"])
-    return RunOptions(**given, caps=caps)
+    return RunOptions.of(given)

@@ -11,7 +11,8 @@ from bridge import Loop, Shell, Swarm
 from bridge.errors import ConfigurationError, HookNotFound
 from bridge.loops import LoopOptions
 from bridge.options import check_options
-from bridge.setups import KINDS
+from bridge.setups import KINDS, kinds
+from bridge.setups.options import OPTIONS
 
 WRONG: dict[str, tuple[object, ...]] = {
     "str": (3, b"x", ["x"]),
@@ -32,6 +33,17 @@ def _wrong(annotations: dict[str, Any]) -> list[tuple[str, object]]:
         kind = str(getattr(each, "__forward_arg__", each)).removesuffix(" | None")
         found += [(name, value) for value in WRONG.get(kind, ())]
     return found
+
+
+def test_the_typed_face_of_a_loops_options_is_that_of_the_table() -> None:
+    typed = {
+        name: str(getattr(each, "__forward_arg__", each)) for name, each in LoopOptions.__annotations__.items()
+    }
+    assert typed == {name: each.annotation for name, each in OPTIONS.items() if each.python}
+
+
+def test_every_option_of_a_kind_is_one_of_the_table() -> None:
+    assert {name for kind in kinds().values() for name in kind.options} <= OPTIONS.keys()
 
 
 @pytest.mark.parametrize("setup", [None, *KINDS])

@@ -11,14 +11,17 @@ import click
 from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
+from bridge.loop.caps import VARIABLES, Caps
 from bridge.setups import PLAIN, kinds
+from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
+from bridge.setups.unserved import OPTIONS as UNSERVED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from bridge.loop.caps import Caps
     from bridge.loop.notify import Notify
+    from bridge.setups.options import Option
     from bridge.setups.overview import LoopPlace
 
 
@@ -44,25 +47,40 @@ settings_option = click.option(
 )
 
 
-_amount = click.FloatRange(0, min_open=True)
-CAPS = (
-    click.option("--max-cost", type=_amount, metavar="USD", help="Start no turn when this much is spent."),
-    click.option("--max-tokens", type=_amount, metavar="N", help="Start no turn when so many tokens are used."),
-    click.option(
-        "--tokens-per-hour", type=_amount, metavar="N", help="Wait for the next clock hour after so many tokens."
-    ),
-    click.option(
-        "--price-in",
-        type=click.FloatRange(0),
-        metavar="USD",
-        help="Price of a million tokens in, for a CLI that tells no cost.",
-    ),
-    click.option(
-        "--price-out", type=click.FloatRange(0), metavar="USD", help="Price of a million tokens out, likewise."
-    ),
-)
+def run_options(*names: str, **helps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command options of :data:`bridge.setups.options.OPTIONS`, in this order.
+
+    Args:
+        names: of the options.
+        helps: another line in ``--help`` of some of them.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = _option(OPTIONS[name], helps.get(name, OPTIONS[name].help))(command)
+        return command
+
+    return decorate
 
 
+def _option(option: Option, text: str) -> Callable[..., Any]:
+    more: dict[str, Any] = {"help": text}
+    if option.type == "bool":
+        more["default"] = getattr(RunOptions(), option.name)
+        if "/" not in option.flag:
+            more |= {"is_flag": True, "flag_value": not more["default"]}
+        return click.option(option.flag, option.name, **more)
+    if option.least is not None or option.above is not None:
+        least, is_open = (option.above, True) if option.above is not None else (option.least, False)
+        if not option.as_text:
+            range_of = click.IntRange if option.type == "int" else click.FloatRange
+            more["type"] = range_of(least, min_open=is_open)  # type: ignore[arg-type]
+    if option.completes:
+        more["shell_complete"] = completes(option.completes)
+    return click.option(option.flag, option.name, metavar=option.metavar, **more)
+
+
+CAPS: tuple[Callable[..., Any], ...] = tuple(run_options(name) for name in VARIABLES)
 NOTIFY = (
     click.option(
         "--notify",
@@ -76,6 +94,19 @@ NOTIFY = (
         help="What to tell: ended, limit, breaker, cap, refused, task.  [default: all of it]",
     ),
 )
+
+
+def unserved_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that ask for what no loop of ours does; they are refused with the reason."""
+    for option in reversed(UNSERVED):
+        command = click.option(option, metavar="VALUE", hidden=True)(command)
+    return command
+
+
+def taken_unserved(given: dict[str, Any]) -> dict[str, str]:
+    """Take those options out of a command's parameters, as settings."""
+    values = {key: given.pop(option.strip("-").replace("-", "_")) for option, key in UNSERVED.items()}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def taken_notify(given: dict[str, Any]) -> Notify:
@@ -97,17 +128,12 @@ def notify_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def caps_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that cap what a run may use, for :func:`taken_caps`, and those above."""
-    command = notify_options(command)
-    for option in reversed(CAPS):
-        command = option(command)
-    return command
+    """Give a command the options that cap what a run may use, and those above."""
+    return run_options(*VARIABLES)(notify_options(command))
 
 
 def taken_caps(given: dict[str, Any]) -> Caps:
     """Take those options out of a command's parameters."""
-    from bridge.loop.caps import VARIABLES, Caps
-
     return Caps(**{name: given.pop(name) for name in VARIABLES})
 
 
@@ -175,17 +201,3 @@ def choose_loop(folder: Path, name: str | None) -> LoopPlace:
     if setup is None or (name is None and setup.bare):
         return the_loop(folder, PLAIN)
     return the_loop(folder, setup.name, setup)
-
-
-def refuse_options(context: click.Context, names: Iterable[str], why: str) -> None:
-    """Refuse options that were given on the command line and don't apply.
-
-    why: ends the sentence "--option does not apply ...".
-
-    Raises:
-        click.UsageError: names the first such option.
-    """
-    given = click.core.ParameterSource.COMMANDLINE
-    for parameter in context.command.params:
-        if parameter.name in names and context.get_parameter_source(parameter.name) is given:
-            raise click.UsageError(f"{parameter.opts[0]} does not apply {why}", context)

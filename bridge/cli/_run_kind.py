@@ -1,70 +1,82 @@
-"""``run`` of a kind of setup: by the command line of its own, or as any loop is run."""
+"""The loop of a project of any kind: as ``run`` shows it, and in the place of its controller."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._options import refuse_options
-from bridge.cli._terminal import guarded, say
+from bridge.cli._terminal import AT_OPEN_BREAKER, guarded, say, shell_line, write
 from bridge.errors import ConfigurationError
-from bridge.setups.asked import RunOptions
+from bridge.setups.options import RunOptions, check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.model import Setup, SetupKind
-
-_CALLED = {
-    "promise": ("completion_promise",),
-    "resume": ("no_continue",),
-    "words": ("process", "strict_compat", "no_lift"),
-}
-"""Options of a kind that are called otherwise on the command line, or bring others along."""
+    from bridge.setups.model import Opened, Setup, SetupKind
 
 
-def run_kind(context: click.Context, kind: SetupKind, folder: Path, setup: Setup | None, asked: RunOptions) -> int:
+def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOptions, *, quiet: bool) -> int:
     """Run the loop of a project: 0 complete, 1 ended incomplete, 4 the CLI can't be used as it is.
 
     Args:
-        context: of ``run``; options that don't apply are refused.
         kind: of the project's setup.
         folder: the project's.
         setup: as it was found; None: nothing was.
-        asked: what is asked of the loop.
+        options: what is asked of the loop; those that don't apply are refused.
+        quiet: no line per step.
     """
-    if kind.command:
-        run = import_module(kind.command).run_setup
-        code: int = run(context, folder, setup, asked)
-        return code
-    refuse_options(context, _foreign(kind), f"to a {kind.name} setup")
-    if asked.words and "words" not in kind.options:
-        raise click.UsageError(
-            f"{asked.words[0]!r} is a word of a controller: a {kind.name} setup has none", context
-        )
-    return _run(kind, folder, setup, asked, quiet=context.params["quiet"])
-
-
-def _foreign(kind: SetupKind) -> set[str]:
-    """What `run` has, and the kind hasn't."""
-    from bridge.setups import kinds
-
-    foreign = {name for each in kinds().values() for name in each.options} - kind.options
-    return {"dry_run", *(name for option in foreign for name in _CALLED.get(option, (option,)))}
-
-
-def _run(kind: SetupKind, folder: Path, setup: Setup | None, asked: RunOptions, *, quiet: bool) -> int:
+    from bridge.cli._ignored import note_unignored
     from bridge.cli._render import Renderer, drive
-    from bridge.cli._summary import exit_code
+    from bridge.cli._summary import exit_code, first_line
+    from bridge.cli._view import view
 
-    with kind.open(folder, setup, asked, lambda line: say(f"note: {line}")) as opened:
+    if options.words and "words" not in kind.options:
+        raise click.UsageError(
+            f"{options.words[0]!r} is a word of a controller, and {folder} is a {kind.name} setup"
+        )
+    check(kind, options, setup=setup, by_flag=True)
+    if kind.command and not kind.own_words and hasattr(own := import_module(kind.command), "run_setup"):
+        code: int = own.run_setup(setup, options, quiet=quiet)
+        return code
+    with kind.open(folder, setup, options, lambda line: say(f"note: {line}")) as opened:
+        if options.dry_run:
+            return _preview(opened)
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+        begun, most = opened.begun(), options.max_iterations
+        if begun is not None:
+            most = begun[1].limits.max_iterations
         if not quiet:
-            say(f"{kind.title} · {folder}")
-        renderer = Renderer(max_iterations=asked.max_iterations, quiet=quiet)
-        return exit_code(drive(opened.events(), renderer.show, renderer.interrupted))
+            note_unignored(folder, *opened.state_files())
+            say(f"{kind.title} · {folder}" if begun is None else first_line(*begun))
+        renderer = Renderer(max_iterations=most, quiet=quiet)
+        calls = opened.calls_per_hour
+        shown = nullcontext((renderer.show, renderer.interrupted))
+        with (
+            shown if calls is None else view(renderer, calls_per_hour=calls, max_iterations=most, quiet=quiet) as (
+                show,
+                interrupted,
+            )
+        ):
+            end = drive(opened.events(), show, interrupted)
+        if opened.breaker_is_open(end) and not quiet:
+            say(AT_OPEN_BREAKER)
+        if remark := opened.remark(end):
+            say(remark)
+        return exit_code(end)
+
+
+def _preview(opened: Opened) -> int:
+    """Print what would run on stdout, and on stderr what is to be known of it. Touches nothing."""
+    lines, what = opened.preview()
+    for line in lines:
+        say(line)
+    write(what if isinstance(what, bytes) else shell_line(what.argv, what.stdin))
+    return 0
 
 
 def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> int:
@@ -84,4 +96,4 @@ def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> i
         found = kind.installation and kind.installation.detect(Path.cwd())
         if found is None:
             raise ConfigurationError(f"{Path.cwd()} holds no {kind.name} setup")
-        return _run(kind, found.project, found, RunOptions(words=words), quiet=False)
+        return run_kind(kind, found.project, found, RunOptions(words=words), quiet=False)

@@ -14,7 +14,7 @@ from bridge.cli._render import Renderer, drive, work_of
 from bridge.cli._terminal import AT_OPEN_BREAKER, print_json, say
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.resources import as_given, os_text
-from bridge.setups.asked import RunOptions
+from bridge.setups.options import RunOptions
 from bridge.setups.wiggum.outer import OuterState
 from bridge.wording import duration
 

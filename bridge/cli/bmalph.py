@@ -9,9 +9,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from bridge.cli._options import refuse_options
 from bridge.cli._terminal import guarded, say, say_all, write
 from bridge.errors import BridgeError
 from bridge.resources import os_text
@@ -19,32 +16,12 @@ from bridge.resources import os_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.model import Setup
 
 
 _SWARM = """bmalph's own swarm deletes what its workers haven't committed or merged: none is started here
   next: (cd {project} && ralph-bridge swarm run --by heading)"""
-
-
-_OF_AGENTS = ("agent", "process", "strict_compat", "no_lift")
-
-
-def run_setup(context: click.Context, folder: Path, setup: Setup | None, asked: RunOptions) -> int:
-    """``ralph-bridge run`` in a bmalph project, with the parameters of that command."""
-    from bridge.cli._run_bmalph import run_here
-    from bridge.setups.bmalph.opening import bmalph_run
-    from bridge.setups.dot_ralph.folder import locate
-
-    assert setup is not None
-    refuse_options(context, ("max_idle",), f"to a {setup.name} setup: its circuit breaker does that")
-    refuse_options(context, _OF_AGENTS, f"to a {setup.name} setup ({', '.join(setup.evidence)})")
-    if asked.words:
-        raise click.UsageError(f"{asked.words[0]!r} is a word of a ralph-loop setup, this is a bmalph one", context)
-    given = context.params
-    return run_here(locate(folder), bmalph_run(asked), dry_run=given["dry_run"], quiet=given["quiet"])
 
 
 def controller(path: Path, words: Sequence[str]) -> int:
@@ -152,14 +129,25 @@ _WATCH = (
 
 
 def _run(folder: Folder, given: Arguments) -> int:
-    """Check everything, then start the loop."""
-    from bridge.cli._run_bmalph import stand_in
-    from bridge.setups.dot_ralph.opening import WantedRun
+    """Run the loop: 0 for every orderly end, whose reason is in ``status.json``."""
+    from bridge.cli._as_controller import ControllerScreen
+    from bridge.cli._summary import first_line
+    from bridge.setups.bmalph.opening import open_loop
+    from bridge.setups.options import RunOptions
+    from bridge.setups.unserved import refuse
 
-    wanted = WantedRun(
-        options=given.options,
+    options = RunOptions(
+        given=given.options,
         live="live" in given.flags,
         max_iterations=given.max_iterations,
-        max_seconds=given.max_seconds,
+        max_minutes=given.max_minutes,
     )
-    return stand_in(folder, wanted)
+    refuse(folder.project, os.environ)
+    screen = ControllerScreen(live=options.live)
+    with open_loop(folder, options, screen.warn) as opened:
+        screen.say(first_line(*opened.begun()))
+        end = screen.run(opened.events)
+        if remark := opened.remark(end):
+            screen.tell(remark + "\n")
+        screen.ended(end)
+    return 0

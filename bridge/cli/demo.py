@@ -81,8 +81,9 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     from bridge.driver import Driver
     from bridge.loop.events import IterationEnded, IterationStarted
     from bridge.loop.policy import Limits, Verdict
+    from bridge.setups.options import RunOptions
     from bridge.setups.plain.opening import run_plain
-    from bridge.setups.plain.settings import PlainSettings, loop_settings
+    from bridge.setups.plain.settings import loop_settings
     from bridge.turn.driver import DriverTool
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
@@ -99,7 +100,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     with Driver.load(driver, cwd=project.folder, env=project.env) as script:
         say(f"{script.display_name()} · driver {shown_script(script.script)}")
         settings = loop_settings(
-            project.folder, PlainSettings(max_iterations=limits.max_iterations, max_failures=3, env=project.env)
+            project.folder, RunOptions(max_iterations=limits.max_iterations, max_failures=3), env=project.env
         )
         events = run_plain(DriverTool(script, settings, f"driver {driver}"), settings)
         end = drive(events, show, renderer.interrupted)

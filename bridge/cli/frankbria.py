@@ -8,21 +8,25 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.cli._terminal import guarded, say, say_all, shell_line, write
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.resources import as_given, os_text
+from bridge.resources import os_text
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.frankbria.opening import FrankbriaLoop, FrankbriaRun
+    from bridge.setups.frankbria.opening import FrankbriaLoop
+
+    Opening = Callable[[Callable[[str], None]], AbstractContextManager[FrankbriaLoop]]
 
 _PATIENCE = 5.0
 """Seconds that a program that notifies may take."""
@@ -83,7 +87,8 @@ def _act(folder: Folder, words: Sequence[str], given: Arguments) -> int:
     from bridge.loop.notify import notifying, read_notify
     from bridge.setups.frankbria.controls import act
     from bridge.setups.frankbria.flags import extra, sandboxed, timeout
-    from bridge.setups.frankbria.opening import FrankbriaRun
+    from bridge.setups.frankbria.opening import open_loop
+    from bridge.setups.options import RunOptions
 
     if given.action == "queue":
         return _queue(given.words)
@@ -91,23 +96,23 @@ def _act(folder: Folder, words: Sequence[str], given: Arguments) -> int:
         shown = act(given.action, given.words, folder, time.time())
         write(shown.text)
         return shown.code
-    driver = given.last("--driver")
     seconds = timeout(given)
-    wanted = FrankbriaRun(
-        options=given.options,
-        extra=extra(given),
-        driver=None if driver is None else as_given(driver, "driver"),
+    options = RunOptions(
+        given=given.options,
+        settings=extra(given),
+        driver=given.last("--driver"),
         max_iterations=given.max_iterations,
-        max_seconds=given.max_seconds,
-        timeout=seconds,
+        max_minutes=given.max_minutes,
+        timeout=None if seconds is None else seconds / 60,
         promise=given.last("--completion-promise"),
-        sandboxed=sandboxed(given),
+        live=False,
     )
+    opening = partial(open_loop, folder, options, env=os.environ, sandboxed=sandboxed(given))
     notify = read_notify(os.environ, given.own.get("--notify", ()), given.last("--notify-on"))
     with _ignoring_hangups(), guarded(), notifying(notify):
         if "monitor" in given.flags:
-            return _monitor(folder, words, wanted)
-        return _run(folder, wanted, quiet="quiet" in given.flags)
+            return _monitor(folder, words, opening)
+        return _run(opening, quiet="quiet" in given.flags)
 
 
 @contextmanager
@@ -135,16 +140,15 @@ def _queue(words: Sequence[str]) -> int:
         ) from error
 
 
-def _run(folder: Folder, wanted: FrankbriaRun, *, quiet: bool) -> int:
+def _run(opening: Opening, *, quiet: bool) -> int:
     from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._summary import first_line
     from bridge.loop.events import Waiting
     from bridge.setups.frankbria.notifications import Notification
-    from bridge.setups.frankbria.opening import open_loop
 
     keys = _Keys()
     screen = ControllerScreen(live=False, quiet=quiet)
-    with open_loop(folder, wanted, screen.warn, env=os.environ) as opened:
+    with opening(screen.warn) as opened:
         if opened.settings.dry_run:
             return _dry_run(opened)
         screen = ControllerScreen(live=opened.settings.live, quiet=quiet)
@@ -220,15 +224,14 @@ def _dry_run(opened: FrankbriaLoop) -> int:
     return 0
 
 
-def _monitor(folder: Folder, words: Sequence[str], wanted: FrankbriaRun) -> int:
+def _monitor(folder: Folder, words: Sequence[str], opening: Opening) -> int:
     """Start the loop in tmux. Whatever keeps it from starting shows here, before there are panes."""
     from bridge.cli.bmalph import in_tmux
     from bridge.setups.dot_ralph.monitor import without_monitor
     from bridge.setups.frankbria.flags import GRAMMAR
     from bridge.setups.frankbria.keys import KEYS
-    from bridge.setups.frankbria.opening import open_loop
 
-    with open_loop(folder, wanted, lambda _line: None, env=os.environ) as opened:
+    with opening(lambda _line: None) as opened:
         shown = opened.shown
     here = [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), "run"]
     names = ["HOME", *(name for key in KEYS for name in (key.name, key.alias) if name)]

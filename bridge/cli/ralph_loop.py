@@ -11,46 +11,39 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._flow import Page, flows
-from bridge.cli._options import refuse_options
 from bridge.cli._terminal import Style, guarded, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
+from bridge.setups.options import RunOptions
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
-from bridge.setups.ralph_loop.settings import RalphOptions, ralph_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.loop.events import HookText, LoopEvent
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Setup
 
 
-_OF_DRIVERS = ("driver", "prompt", "live", "completion_promise", "max_failures", "no_continue", "allowed_tools")
-
-
-def run_setup(context: click.Context, _folder: Path, setup: Setup | None, asked: RunOptions) -> int:
-    """``ralph-bridge run`` in a ralph-loop setup, with the parameters of that command."""
+def run_setup(setup: Setup | None, options: RunOptions, *, quiet: bool) -> int:
+    """``ralph-bridge run`` in a ralph-loop setup."""
     from bridge.setups.ralph_loop.preflight import default_mode
 
     assert setup is not None
-    refuse_options(context, _OF_DRIVERS, f"to a {setup.name} setup (told by {', '.join(setup.evidence)})")
-    given = context.params
-    words = [*given["words"]]
-    quiet: bool = given["quiet"]
+    if options.prompt is not None:
+        raise click.UsageError("--prompt does not apply to a ralph-loop setup: its words are `prompt FILE`")
+    words = [*options.words]
     if not words:
-        words = [default_mode(setup.home)] if not given["process"] else ["plan"]
+        words = ["plan"] if options.process else [default_mode(setup.home)]
         if not quiet:
             say(f"ralph-loop setup in {setup.home}: {words[0]} (`ralph-bridge run plan` or `run build` says which)")
-    if given["process"]:
+    if options.process:
         words.append("--process")
     request = parse(words)
     if isinstance(request, RalphRequest):
-        if context.get_parameter_source("max_iterations") is click.core.ParameterSource.COMMANDLINE:
-            request = replace(request, iterations=str(given["max_iterations"]))
+        if options.max_iterations is not None:
+            request = replace(request, iterations=str(options.max_iterations))
         if request.prompt_file:
             request = replace(request, prompt_file=_seen_from(setup.project, request.prompt_file))
-    options = ralph_options(asked, strict=given["strict_compat"], lift=not given["no_lift"])
-    return start(setup, request, words, options, dry_run=given["dry_run"], quiet=quiet)
+    return start(setup, request, words, options, quiet=quiet)
 
 
 def _seen_from(folder: Path, path: str) -> str:
@@ -72,22 +65,20 @@ def controller(path: Path, words: Sequence[str]) -> int:
         request = parse(words)
         if isinstance(request, RalphRequest) and request.mode in LOOP_MODES:
             refuse(setup.project, os.environ)
-        return start(setup, request, words, RalphOptions(strict=strict, lift=not unlifted))
+        return start(setup, request, words, RunOptions(strict=strict, lift=not unlifted))
 
 
 def start(
     setup: Setup,
     request: RalphRequest | Refusal,
     words: Sequence[str],
-    options: RalphOptions,
+    options: RunOptions,
     *,
-    dry_run: bool = False,
     quiet: bool = False,
 ) -> int:
     """Do what is asked for, and return the controller's exit code.
 
     words: the request as the controller gets it, for what is left to the original.
-    dry_run: check everything, print the first prompt, and stop.
     quiet: no lines of the log on stdout; the agent's text stays.
     """
     from bridge.setups.ralph_loop.controller import help_text, usage
@@ -107,7 +98,7 @@ def start(
     try:
         if request.mode not in LOOP_MODES:
             return _leave_to_the_original(setup, request.mode, words)
-        return _session(setup, request, options, dry_run=dry_run, quiet=quiet)
+        return _session(setup, request, options, quiet=quiet)
     except SessionRefused as refusal:
         say_all(str(refusal))
         return refusal.exit_code
@@ -117,7 +108,7 @@ def start(
         return 1
 
 
-def _session(setup: Setup, request: RalphRequest, options: RalphOptions, *, dry_run: bool, quiet: bool) -> int:
+def _session(setup: Setup, request: RalphRequest, options: RunOptions, *, quiet: bool) -> int:
     from bridge.cli._render import drive
     from bridge.cli._summary import first_line, last_line
     from bridge.loop.standstill import REASONS
@@ -127,7 +118,7 @@ def _session(setup: Setup, request: RalphRequest, options: RalphOptions, *, dry_
     renderer = _SessionRenderer(quiet=quiet)
     with ready(setup, request, options, renderer.hook) as (agent, session):
         job, loop = session.job, session.loop
-        if dry_run:
+        if options.dry_run:
             most = loop.limits.max_iterations
             say(f"mode: {job.mode}  agent: {agent.script}  prompt: {job.shown}  iterations: {most}")
             write(first_prompt(agent.shell, session))

@@ -14,30 +14,21 @@ from bridge.cli._options import (
     caps_options,
     project_folder,
     project_option,
+    run_options,
     settings_option,
     setup_option,
-    taken_caps,
     taken_notify,
+    taken_unserved,
+    unserved_options,
 )
 from bridge.cli._run_kind import run_kind
 from bridge.cli._terminal import guarded
 from bridge.setups import PLAIN, detect, kinds
-from bridge.setups.asked import RunOptions
+from bridge.setups.options import RunOptions
 from bridge.setups.projects import choose
 
 if TYPE_CHECKING:
     from bridge.setups.model import SetupKind
-
-_FRANKBRIA = {
-    "sandbox": "SANDBOX_PROVIDER",
-    "github_issue": "GITHUB_ISSUE",
-    "agent_provider": "AGENT_PROVIDER",
-}
-_TAKEN = (
-    *("driver", "agent", "words", "max_iterations", "max_minutes", "caps", "calls", "max_failures", "max_idle"),
-    *("timeout", "retry_delay", "allowed_tools", "live", "settings"),
-)
-"""Parameters that are called alike in :class:`RunOptions`."""
 
 
 class _Run(click.Command):
@@ -82,78 +73,17 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @click.command(cls=_Run)
 @click.argument("words", metavar="[WORDS]...", nargs=-1, shell_complete=completes("WORDS"))
 @setup_option
-@click.option(
-    "--driver",
-    metavar="NAME|PATH",
-    shell_complete=completes("DRIVER"),
-    help="The driver to use, by path or name.  [default: claude-code]",
-)
-@click.option(
-    "--prompt",
-    metavar="FILE",
-    shell_complete=completes("FILE"),
-    help="The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]",
-)
+@run_options("driver", "prompt")
 @project_option
-@click.option(
-    "--max-iterations",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Stop after this many iterations.  [default: 50; no limit in a bmalph setup]",
-)
-@click.option(
-    "--max-minutes",
-    type=click.FloatRange(0, min_open=True),
-    metavar="MINUTES",
-    help="Stop after this many minutes, and end the turn that is under way.",
-)
+@run_options("max_iterations", "max_minutes")
 @caps_options
-@click.option("--calls", metavar="N", help="Limit successful turns per clock hour (bmalph setup).")
-@click.option("--live/--no-live", default=True, help="Show output as it comes.  [default: where supported]")
-@click.option("--completion-promise", metavar="TEXT", help="Also stop when the assistant promises TEXT.")
-@click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="Time limit for each turn."
-)
-@click.option(
-    "--retry-delay",
-    type=click.FloatRange(0),
-    metavar="SECONDS",
-    help="Pause after a failed turn; doubled after each further one.  [default: 5; 30 in a bmalph setup]",
-)
-@click.option(
-    "--max-failures",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Stop after this many failed turns in a row; 0: never.",
-)
-@click.option(
-    "--max-idle",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Stop after this many turns in a row that changed nothing; 0: never.  [default: 5; not where a"
-    " circuit breaker does that]",
-)
-@click.option("--no-continue", is_flag=True, help="Start a new session in every iteration.")
-@click.option(
-    "--allowed-tools", metavar="LIST", help='The tools that the agent may use, such as "Read, Bash(make *)".'
-)
-@click.option(
-    "--agent",
-    metavar="NAME|PATH",
-    shell_complete=completes("AGENT"),
-    help="The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
-)
-@click.option("--process", is_flag=True, help="With plan: plan from the process specifications.")
-@click.option("--strict-compat", is_flag=True, help="Keep the visible quirks of the original controller.")
-@click.option("--no-lift", is_flag=True, help="Let bash run every filter of the agent.")
-@click.option("--sandbox", metavar="PROVIDER", hidden=True)  # frankbria's options, to be refused with the reason
-@click.option("--github-issue", metavar="REF", hidden=True)
-@click.option("--agent-provider", metavar="NAME", hidden=True)
-@click.option("--dry-run", is_flag=True, help="Print the command (or the prompt) that would be run, and stop.")
+@run_options("calls", "live", "promise", "timeout", "retry_delay", "max_failures", "max_idle", "resume")
+@run_options("allowed_tools", "agent", "process", "strict", "lift")
+@unserved_options
+@run_options("dry_run")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="Show only the assistant's text, and no lines about the steps.")
-@click.pass_context
-def run(context: click.Context, /, *, setup_name: str | None, project: str | None, **given: Any) -> int:
+def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: Any) -> int:
     """Run the coding CLI again and again until the work is done.
 
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
@@ -175,25 +105,15 @@ def run(context: click.Context, /, *, setup_name: str | None, project: str | Non
 
     with guarded(), notifying(taken_notify(given)):
         folder = project_folder(project, tell=True)
-        given["caps"] = taken_caps(given)
-        theirs = {key: given.pop(name) for name, key in _FRANKBRIA.items()}
-        asked_for = given["settings"] | {key: value for key, value in theirs.items() if value is not None}
+        asked_for = given["settings"] | taken_unserved(given)
         refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
         setup = choose(folder, setup_name, given["words"])
         if setup is None or (setup.bare and not setup_name):
             kind, setup = kinds()[PLAIN], None
         else:
             kind, folder = kinds()[setup.name], setup.project
-        return run_kind(context, kind, folder, setup, _asked(given, folder))
-
-
-def _asked(given: dict[str, Any], folder: Path) -> RunOptions:
-    return RunOptions(
-        promise=given["completion_promise"],
-        resume=not given["no_continue"],
-        prompt=_prompt_in(folder, given["prompt"]),
-        **{name: given[name] for name in _TAKEN},
-    )
+        given["prompt"] = _prompt_in(folder, given["prompt"])
+        return run_kind(kind, folder, setup, RunOptions.of(given), quiet=quiet)
 
 
 def _prompt_in(folder: Path, prompt: str | None) -> str | None:

@@ -17,6 +17,7 @@ from bridge.cli._options import (
     notify_options,
     project_folder,
     project_option,
+    run_options,
     settings_option,
     setup_option,
     taken_notify,
@@ -24,6 +25,7 @@ from bridge.cli._options import (
 from bridge.cli._terminal import Style, guarded, print_json, say, show
 from bridge.cli.report import FORMATS, report_options, write_report
 from bridge.errors import ConfigurationError
+from bridge.setups.options import OPTIONS
 from bridge.wording import plural, usd
 
 if TYPE_CHECKING:
@@ -36,29 +38,6 @@ if TYPE_CHECKING:
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord
     from bridge.swarm.tasks import Task
-
-_OF_RUN = {
-    "driver": "driver",
-    "agent": "agent",
-    "prompt": "prompt",
-    "max_iterations": "max_iterations",
-    "max_minutes": "max_minutes",
-    "max_cost": "max_cost",
-    "max_tokens": "max_tokens",
-    "tokens_per_hour": "tokens_per_hour",
-    "price_in": "price_in",
-    "price_out": "price_out",
-    "calls": "calls",
-    "completion_promise": "promise",
-    "timeout": "timeout",
-    "retry_delay": "retry_delay",
-    "max_failures": "max_failures",
-    "max_idle": "max_idle",
-    "allowed_tools": "allowed_tools",
-    "settings": "settings",
-    "live": "live",
-}
-"""Options of ``run`` that a swarm hands on, and what `Loop.open` calls them."""
 
 
 class _WithRunOptions(click.Command):
@@ -138,14 +117,14 @@ jobs_option = click.option(
 @executor_option
 @insecure_option
 @hub_option
-@click.option(
-    "--driver",
-    metavar="NAME|PATH",
-    shell_complete=completes("DRIVER"),
-    help="For each loop, as in `run`; so are the next three.",
+@run_options(
+    "driver",
+    "agent",
+    "prompt",
+    driver="For each loop, as in `run`; so are the next three.",
+    agent="Instead of a driver.",
+    prompt="The prompt file.",
 )
-@click.option("--agent", metavar="NAME|PATH", shell_complete=completes("AGENT"), help="Instead of a driver.")
-@click.option("--prompt", metavar="FILE", shell_complete=completes("FILE"), help="The prompt file.")
 @click.option(
     "--max-iterations",
     type=click.IntRange(0),
@@ -382,14 +361,13 @@ def _run_options(context: click.Context) -> dict[str, Any]:
     for name, value in parsed.params.items():
         if parsed.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE or value in ((), None):
             continue
-        if name == "no_continue":
-            options["resume"] = False
-        elif name == "calls":
+        if name == "calls":
             options["calls"] = int(value) if str(value).isdigit() else value
-        elif name in _OF_RUN:
-            options[_OF_RUN[name]] = value
+        elif name != "words" and name in OPTIONS and OPTIONS[name].python:
+            options[name] = value
         else:
-            shown = "WORDS" if name == "words" else f"--{name.replace('_name', '').replace('_', '-')}"
+            flag = OPTIONS[name].flag if name in OPTIONS else f"--{name.replace('_name', '').replace('_', '-')}"
+            shown = flag or "WORDS"
             raise click.UsageError(f"{shown} does not apply to the loops of a swarm", context)
     return options
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.agent import Agent
+    from bridge.driver import Driver
     from bridge.git.repository import Files
-    from bridge.loop.events import LoopEvent
-    from bridge.setups.asked import RunOptions
+    from bridge.loop.events import LoopEnded, LoopEvent
+    from bridge.loop.store import LoopSettings
     from bridge.setups.diagnosis import DoctorCheck
+    from bridge.setups.options import RunOptions
+    from bridge.turn.tool import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +145,45 @@ Overview = tuple[dict[str, Any], Older | None]
 Rows = list[tuple[str, str]]
 
 
-class Opened(Protocol):
-    """What each kind opens."""
+class Opened(ABC):
+    """A loop that may start, and what people see of it beside its events."""
 
+    __slots__ = ()
+
+    @property
+    def calls_per_hour(self) -> int | None:
+        """Of a loop that a live view shows on a terminal: how many it may make; None: others."""
+        return None
+
+    @abstractmethod
     def events(self) -> Generator[LoopEvent, None, None]:
         """Run it."""
+
+    def begun(self) -> tuple[Driver | Agent | str, LoopSettings] | None:
+        """Say what runs, and how, for the first line; None: its kind and its folder will do."""
+        return None
+
+    def preview(self) -> tuple[Sequence[str], Command | bytes]:
+        """Give what ``--dry-run`` shows: lines about it, and the first command or prompt. Touches nothing.
+
+        Raises:
+            ConfigurationError: it shows nothing.
+        """
+        raise ConfigurationError("dry_run does not apply to this loop")
+
+    def state_files(self) -> tuple[str, Sequence[str]]:
+        """Give the folder of its state, and files of it that git should ignore; empty: nothing is to be said."""
+        return "", ()
+
+    def breaker_is_open(self, end: LoopEnded) -> bool:
+        """Say whether it has ended by a circuit breaker that ``reset`` closes."""
+        del end
+        return False
+
+    def remark(self, end: LoopEnded) -> str:
+        """Give what is to be said behind the last line; '': nothing."""
+        del end
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +200,7 @@ class SetupKind:
         signs: files of which all of a group make a folder a project.
         marks: files, or patterns with a ``*``, of which all of a group show that a folder ``.ralph``, or the
             project around it, is this kind's and nobody else's.
-        options: of :meth:`bridge.loops.Loop.open` that not every kind has.
+        options: of :data:`bridge.setups.options.OPTIONS`, which not every kind has.
         state: the folder of its lock and its record.
         open: takes the project's lock and gives the loop.
         own_files: which files are the loop's own, and so no work; with the folder of the setup's files.
@@ -178,7 +219,8 @@ class SetupKind:
         begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
         reset: clears what keeps the next loop from starting; says what it did.
         own_words: what stands behind ``run`` is read as its own controller reads it.
-        command: module of the command line with its own ``run_here`` and ``controller``; '': the general one.
+        command: module of the command line with its own ``controller``, and ``run_here`` or ``run_setup`` where
+            ``run`` is no general one; '': there is none.
     """
 
     name: str

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEYS = ("SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE")
+OPTIONS = {"--sandbox": "SANDBOX_PROVIDER", "--github-issue": "GITHUB_ISSUE", "--agent-provider": "AGENT_PROVIDER"}
+"""The same on the command line."""
 _NONE = frozenset({"", "none"})
 _DRIVER = "PLATFORM_DRIVER"
 

@@ -12,9 +12,9 @@ from bridge.git.repository import Files
 from bridge.records import read_object, read_text
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
-from bridge.setups.model import Adopted, Installation, Overview, PlanKind, Rows, Setup, SetupKind
+from bridge.setups.model import Adopted, Installation, Opened, Overview, PlanKind, Rows, Setup, SetupKind
 from bridge.setups.plain.opening import agent_of, run_plain
-from bridge.setups.plain.settings import PlainSettings, loop_settings
+from bridge.setups.plain.settings import loop_settings
 from bridge.setups.plain.store import PlainFiles
 from bridge.turn.agent import AgentTool
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
-    from bridge.setups.asked import RunOptions
+    from bridge.setups.options import RunOptions
 
 CONF, PROMPT, PLAN, STATE, CONTROLLER = "toy.conf", "TOY.md", "TODO.md", ".toy", "toy"
 IGNORED = (f"{STATE}/",)
@@ -68,7 +68,7 @@ def adopt(setup: Setup) -> Adopted:
 
 
 @dataclass(frozen=True)
-class Opened:
+class ToyLoop(Opened):
     """A loop that may start."""
 
     agent: Agent
@@ -82,18 +82,16 @@ class Opened:
 
 @contextmanager
 def open_loop(
-    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
-) -> Iterator[Opened]:
+    project: Path, _setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
+) -> Iterator[ToyLoop]:
     """Load the agent; nothing is started."""
     settings = read_settings(project)
-    most = settings.turns if asked.max_iterations is None else asked.max_iterations
-    given = PlainSettings(
-        prompt=asked.prompt or PROMPT, max_iterations=most, max_seconds=asked.max_seconds, promise="TOY DONE"
-    )
-    loop = replace(loop_settings(project, given), files=FILES)
+    most = settings.turns if options.max_iterations is None else options.max_iterations
+    given = replace(options, max_iterations=most, promise="TOY DONE")
+    loop = replace(loop_settings(project, given, prompt=options.prompt or PROMPT), files=FILES)
     tell(f"at most {most} turns")
-    with agent_of(project, str(project / settings.agent), asked.globals, timeout=loop.hook_seconds) as agent:
-        yield Opened(agent, loop)
+    with agent_of(project, str(project / settings.agent), options.globals, timeout=loop.hook_seconds) as agent:
+        yield ToyLoop(agent, loop)
 
 
 def overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> Overview:

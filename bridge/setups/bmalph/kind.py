@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Adopted, Opened, Overview
+    from bridge.setups.options import RunOptions
 
 
 def _open(
     project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
-    from bridge.setups.bmalph.opening import bmalph_run, open_loop
+    from bridge.setups.bmalph.opening import open_loop
     from bridge.setups.dot_ralph.folder import locate
 
-    return open_loop(locate(project), bmalph_run(asked), tell)
+    return open_loop(locate(project), asked, tell)
 
 
 def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
@@ -111,7 +111,7 @@ KIND = SetupKind(
     folders=(".ralph",),
     signs=((".ralph",),),
     options=frozenset(
-        ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume"),
+        ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume", "dry_run"),
     ),
     state=parts.state,
     open=_open,

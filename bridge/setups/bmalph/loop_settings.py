@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
     from bridge.loop.store import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.opening import WantedRun
     from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
     from bridge.setups.dot_ralph.settings import Settings
+    from bridge.setups.options import RunOptions
 
 
-def loop_settings(folder: Folder, settings: Settings, wanted: WantedRun, *, env: Mapping[str, str]) -> LoopSettings:
+def loop_settings(
+    folder: Folder, settings: Settings, options: RunOptions, *, env: Mapping[str, str]
+) -> LoopSettings:
     """Translate the settings as both loops do; the agent gets RALPH_DIR."""
-    loop = opening.loop_settings(folder, settings, wanted, env={**env, "RALPH_DIR": folder.shown}, live=wanted.live)
+    loop = opening.loop_settings(
+        folder, settings, options, env={**env, "RALPH_DIR": folder.shown}, live=options.live
+    )
     return replace(loop, write_timeout=settings.write_timeout, heartbeat_seconds=settings.heartbeat_seconds)
 
 

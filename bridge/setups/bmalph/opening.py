@@ -14,31 +14,33 @@ from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
 from bridge.setups.dot_ralph import rc
 from bridge.setups.dot_ralph.opening import (
-    WantedRun,
-    asked_in_folder,
+    given_settings,
     live_needs_json,
     open_driver,
     require_prompt,
     run_in_folder,
     settings_of,
 )
+from bridge.setups.dot_ralph.policy import state_of
 from bridge.setups.dot_ralph.settings import resolve
 from bridge.setups.dot_ralph.tools import about_tools
+from bridge.setups.model import Opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from bridge.driver import Driver
-    from bridge.loop.events import LoopEvent
+    from bridge.loop.events import LoopEnded, LoopEvent
     from bridge.loop.store import LoopSettings
-    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.dot_ralph.settings import Settings
+    from bridge.setups.options import RunOptions
+    from bridge.turn.tool import Command
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedLoop:
+class OpenedLoop(Opened):
     """A loop that may start.
 
     Attributes:
@@ -52,6 +54,40 @@ class OpenedLoop:
     driver: Driver
     settings: Settings
     loop: LoopSettings
+
+    @property
+    def calls_per_hour(self) -> int:
+        return self.settings.max_calls_per_hour
+
+    def begun(self) -> tuple[Driver, LoopSettings]:
+        return self.driver, self.loop
+
+    def state_files(self) -> tuple[str, Sequence[str]]:
+        from bridge.setups.dot_ralph.doctor.tree import samples
+
+        return self.folder.shown, samples(self.folder)
+
+    def preview(self) -> tuple[Sequence[str], Command]:
+        from bridge.setups.bmalph.policy import BmalphState
+        from bridge.setups.bmalph.store import context_of
+        from bridge.setups.dot_ralph.files import sessions
+        from bridge.setups.dot_ralph.folder import read_plan
+        from bridge.turn.driver import build_command
+
+        session = sessions.peek(self.folder) if self.loop.resume and self.driver.supports_sessions() else None
+        context = context_of(BmalphState(), read_plan(self.folder), resumed=session is not None)
+        command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
+        shown = [f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown()]
+        return [f"driver: {self.driver.script}", f"live: {'yes' if command.live else 'no'}", *shown], command
+
+    def breaker_is_open(self, end: LoopEnded) -> bool:
+        return state_of(end).breaker.is_open
+
+    def remark(self, end: LoopEnded) -> str:
+        """Name the list of tools that a loop ended by a refused one had; what to do about it was said before."""
+        if end.reason == "permission_denied" and self.driver.supports_tool_allowlist():
+            return f"ALLOWED_TOOLS now: {self.settings.allowed_tools}"
+        return ""
 
     def events(
         self, on_log: Callable[[str, str], None] = lambda _level, _line: None
@@ -75,38 +111,38 @@ class OpenedLoop:
 
 
 @contextmanager
-def open_loop(
-    folder: Folder, wanted: WantedRun, tell: Callable[[str], None], *, log: bool = True
-) -> Iterator[OpenedLoop]:
+def open_loop(folder: Folder, options: RunOptions, tell: Callable[[str], None]) -> Iterator[OpenedLoop]:
     """Check everything and load the driver, which is closed when the block ends. Nothing is started.
 
     Args:
         folder: the loop's folder of the project.
-        wanted: what is asked for.
+        options: what is asked for; with `dry_run` the driver doesn't write to the loop's log.
         tell: gets what people should know of it.
-        log: the driver may write to the loop's log.
 
     Raises:
         bridge.errors.ConfigurationError: settings, files or options that can't be used.
         bridge.errors.BridgeError: the driver can't be loaded.
     """
-    settings = ready(folder, env=os.environ, options={**settings_of(wanted.extra), **wanted.options})
+    extra = options.globals
+    given = {**settings_of(extra), **given_settings(options, own=True)}
+    settings = ready(folder, env=os.environ, options=given)
     for notice in settings.notices:
         tell(notice)
-    with open_driver(folder, settings, wanted.extra, log=folder.logs / "ralph.log" if log else None) as driver:
-        settings = _checked(driver, settings, wanted, tell)
-        loop = loop_settings(folder, settings, wanted, env=os.environ)
+    log = None if options.dry_run else folder.logs / "ralph.log"
+    with open_driver(folder, settings, extra, log=log) as driver:
+        settings = _checked(driver, settings, options, tell)
+        loop = loop_settings(folder, settings, options, env=os.environ)
         yield OpenedLoop(folder, driver, settings, loop)
 
 
-def _checked(driver: Driver, settings: Settings, wanted: WantedRun, tell: Callable[[str], None]) -> Settings:
+def _checked(driver: Driver, settings: Settings, options: RunOptions, tell: Callable[[str], None]) -> Settings:
     """Check what depends on the driver; return the settings with what there is to tell, for the log, too.
 
     Raises:
         bridge.errors.ConfigurationError: the option for allowed tools names some that the driver doesn't know.
     """
     found = []
-    if wanted.live and settings.output_format == "text" and driver.supports_live_output():
+    if options.live and settings.output_format == "text" and driver.supports_live_output():
         found.append(live_needs_json(settings))
     if said := about_tools(settings, driver):
         found.append(said)
@@ -151,8 +187,3 @@ def _repository(folder: Folder, env: Mapping[str, str]) -> None:
     else:
         problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
     raise ConfigurationError(f"{folder.project} {problem}; the loop measures progress by git\n  next: {advice}")
-
-
-def bmalph_run(asked: RunOptions) -> WantedRun:
-    """Give what a bmalph loop is asked for."""
-    return WantedRun(**asked_in_folder(asked, driver=asked.script("driver"), timeout=asked.timeout))

@@ -152,10 +152,10 @@ class Arguments:
         return None if given is None else int(given)
 
     @property
-    def max_seconds(self) -> float | None:
-        """Seconds after which the loop ends; None: never."""
+    def max_minutes(self) -> float | None:
+        """Minutes after which the loop ends; None: never."""
         given = self.last("--max-minutes")
-        return None if given is None else float(given) * 60
+        return None if given is None else float(given)
 
 
 def parse(arguments: Sequence[str], grammar: Grammar) -> Arguments:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bridge import resources
 from bridge.errors import ConfigurationError, UnknownDriver
@@ -27,78 +26,51 @@ if TYPE_CHECKING:
 
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
-    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.policy import FolderPolicy
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.dot_ralph.store import FolderStore
+    from bridge.setups.options import RunOptions
     from bridge.turn.driver import DriverTool
 
 S = TypeVar("S", bound=FolderState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedRun:
-    """What is asked of a run.
+def given_settings(options: RunOptions, *, own: bool) -> dict[str, GivenOption]:
+    """What the options of a run say about settings, by field.
 
-    Attributes:
-        options: settings by field.
-        extra: settings and globals of the driver by name.
-        live: show events as they come.
-        max_iterations, max_seconds: when to give up; None: never.
-        timeout: seconds that one run may take, where whole minutes won't do; None: as the settings say.
-        caps: what the run may use; the settings fill in what isn't set.
-        promise: a completion promise that ends the loop, too; None without one.
+    Args:
+        options: of the run.
+        own: the driver and the minutes of a turn are settings, too.
     """
-
-    options: Mapping[str, GivenOption] = field(default_factory=dict)
-    extra: Mapping[str, str] = field(default_factory=dict)
-    live: bool = False
-    max_iterations: int | None = None
-    max_seconds: float | None = None
-    timeout: float | None = None
-    caps: Caps = field(default_factory=Caps)
-    promise: str | None = None
-
-
-def options_of(
-    *,
-    driver: str | None = None,
-    prompt: str | None = None,
-    calls: str | None = None,
-    timeout: float | None = None,
-    retry_delay: float | None = None,
-    max_failures: int | None = None,
-    resume: bool = True,
-    allowed_tools: str | None = None,
-) -> dict[str, GivenOption]:
-    """What the options of ``run`` say about settings; `timeout` in minutes, `retry_delay` in seconds."""
+    driver, timeout = (options.script("driver"), options.timeout) if own else (None, None)
     given = {
-        "platform_driver": ("--driver", driver and resources.as_given(driver, "driver")),
-        "prompt_file": ("--prompt", prompt),
-        "max_calls_per_hour": ("--calls", calls),
+        "platform_driver": ("--driver", driver),
+        "prompt_file": ("--prompt", options.prompt),
+        "max_calls_per_hour": ("--calls", options.calls),
         "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),
-        "retry_seconds": ("--retry-delay", None if retry_delay is None else f"{retry_delay:g}"),
-        "retry_limit": ("--max-failures", None if max_failures is None else str(max_failures)),
-        "session_continuity": ("--no-continue", None if resume else "false"),
-        "allowed_tools": (OPTION, allowed_tools),
+        "retry_seconds": ("--retry-delay", None if options.retry_delay is None else f"{options.retry_delay:g}"),
+        "retry_limit": ("--max-failures", None if options.max_failures is None else str(options.max_failures)),
+        "session_continuity": ("--no-continue", None if options.resume else "false"),
+        "allowed_tools": (OPTION, options.allowed_tools),
     }
-    return {
+    found = {
         field: GivenOption(option, os_text(text)) for field, (option, text) in given.items() if text is not None
     }
+    return {**found, **options.given}
 
 
 def loop_settings(
-    folder: Folder, settings: CommonSettings, wanted: WantedRun, *, env: Mapping[str, str], live: bool
+    folder: Folder, settings: CommonSettings, options: RunOptions, *, env: Mapping[str, str], live: bool
 ) -> LoopSettings:
     """Translate the settings for the engine.
 
     Args:
         folder: the loop's folder.
         settings: of the project.
-        wanted: what is asked for.
+        options: what is asked for.
         env: environment of the agent.
         live: show events as they come.
     """
@@ -106,7 +78,7 @@ def loop_settings(
     return LoopSettings(
         project=folder.project,
         prompt=settings.prompt_file,
-        limits=Limits(wanted.max_iterations, settings.retry_limit, wanted.max_seconds),
+        limits=Limits(options.max_iterations, settings.retry_limit, options.max_seconds),
         pauses=Pauses(
             settings.retry_seconds,
             settings.retry_max_seconds,
@@ -114,9 +86,9 @@ def loop_settings(
             settings.pause_seconds,
         ),
         live=live,
-        promise=wanted.promise,
-        timeout=settings.timeout if wanted.timeout is None else wanted.timeout,
-        caps=wanted.caps.over(Caps(**{name: getattr(settings, name) for name in VARIABLES})),
+        promise=options.promise,
+        timeout=settings.timeout if options.turn_seconds is None else options.turn_seconds,
+        caps=options.caps.over(Caps(**{name: getattr(settings, name) for name in VARIABLES})),
         resume=settings.session_continuity,
         env=env,
         files=own_files(folder),
@@ -200,25 +172,3 @@ def run_in_folder(
     return run_loop(
         tool, policy, store, store.loop, active=active_run(folder.path, folder.project, tool.name), state=state
     )
-
-
-def asked_in_folder(asked: RunOptions, **more: Any) -> dict[str, Any]:
-    """What both loops are asked whose files lie in ``.ralph``; `more` are further settings."""
-    return {
-        "options": options_of(
-            prompt=asked.prompt,
-            calls=asked.calls,
-            retry_delay=asked.retry_delay,
-            max_failures=asked.max_failures,
-            resume=asked.resume,
-            allowed_tools=asked.allowed_tools,
-            **more,
-        ),
-        "extra": asked.globals,
-        "live": asked.live,
-        "max_iterations": asked.max_iterations,
-        "max_seconds": asked.max_seconds,
-        "caps": asked.caps,
-        "timeout": asked.turn_seconds,
-        "promise": asked.promise,
-    }

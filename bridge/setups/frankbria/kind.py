@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Adopted, Opened, Overview, Setup
+    from bridge.setups.options import RunOptions
 
 
 def _open(
@@ -22,9 +22,9 @@ def _open(
     import os
 
     from bridge.setups.frankbria.layout import folder_of
-    from bridge.setups.frankbria.opening import frankbria_run, open_loop
+    from bridge.setups.frankbria.opening import open_loop
 
-    return open_loop(folder_of(project), frankbria_run(asked), tell, env=os.environ)
+    return open_loop(folder_of(project), asked, tell, env=os.environ)
 
 
 def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:

@@ -12,8 +12,7 @@ from bridge.process.table import ancestors, command_of, running_in
 from bridge.setups.dot_ralph.common import breaker_settings
 from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.dot_ralph.opening import (
-    WantedRun,
-    asked_in_folder,
+    given_settings,
     live_needs_json,
     loop_settings,
     require_prompt,
@@ -27,6 +26,7 @@ from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.refusals import refuse
 from bridge.setups.frankbria.settings import resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
+from bridge.setups.model import Opened
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
@@ -34,29 +34,16 @@ if TYPE_CHECKING:
 
     from bridge.loop.events import LoopEvent
     from bridge.loop.store import LoopSettings
-    from bridge.setups.asked import RunOptions
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.settings import FrankbriaSettings
+    from bridge.setups.options import RunOptions
     from bridge.turn.driver import LoopDriver
 
     Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrankbriaRun(WantedRun):
-    """What is asked of a run; live output doesn't take another format than the settings ask for.
-
-    Attributes:
-        driver: name or path of a driver; None: the CLI of the settings, without one.
-        sandboxed: options of a sandbox that were given.
-    """
-
-    driver: str | None = None
-    sandboxed: Sequence[str] = ()
-
-
 @dataclass(frozen=True, slots=True)
-class FrankbriaLoop:
+class FrankbriaLoop(Opened):
     """A loop that may start.
 
     Attributes:
@@ -114,8 +101,16 @@ def policy(settings: FrankbriaSettings, loop: LoopSettings) -> FrankbriaPolicy:
     )
 
 
-def ready(folder: Folder, wanted: FrankbriaRun, env: Mapping[str, str]) -> FrankbriaSettings:
+def ready(
+    folder: Folder, options: RunOptions, env: Mapping[str, str], *, sandboxed: Sequence[str] = ()
+) -> FrankbriaSettings:
     """Check everything that needs no CLI, and return the settings. Nothing is written.
+
+    Args:
+        folder: the loop's folder of the project.
+        options: what is asked for.
+        env: the environment.
+        sandboxed: options of a sandbox that were given.
 
     Raises:
         ConfigurationError: settings or files that can't be used; says which.
@@ -124,10 +119,12 @@ def ready(folder: Folder, wanted: FrankbriaRun, env: Mapping[str, str]) -> Frank
     """
     names = {name: key.field for key in KEYS for name in (key.name, key.alias, key.in_file) if name}
     given = {
-        names[name]: GivenOption(f"--set {name}", text) for name, text in wanted.extra.items() if name in names
+        names[name]: GivenOption(f"--set {name}", text) for name, text in options.globals.items() if name in names
     }
-    settings = resolve(folder, env=env, rc=rc.read(folder.project, env), options={**given, **wanted.options})
-    refuse(settings, sandboxed=wanted.sandboxed, driver=wanted.driver)
+    settings = resolve(
+        folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, own=False)}
+    )
+    refuse(settings, sandboxed=sandboxed, driver=options.driver)
     _require_whole(folder)
     require_prompt(folder, settings, "write it")
     return settings
@@ -158,27 +155,28 @@ def busy(folder: Folder) -> None:
 
 @contextmanager
 def open_loop(
-    folder: Folder, wanted: FrankbriaRun, tell: Tell, *, env: Mapping[str, str]
+    folder: Folder, options: RunOptions, tell: Tell, *, env: Mapping[str, str], sandboxed: Sequence[str] = ()
 ) -> Iterator[FrankbriaLoop]:
     """Check everything; a driver is loaded, and closed when the block ends. Nothing is started or written.
 
     Args:
         folder: the loop's folder of the project.
-        wanted: what is asked for.
+        options: what is asked for; live output doesn't take another format than the settings ask for.
         tell: gets what people should know of it.
         env: the environment.
+        sandboxed: options of a sandbox that were given.
 
     Raises:
         bridge.errors.ConfigurationError: see :func:`ready`.
         bridge.errors.BridgeError: the CLI is not there, the driver can't be loaded.
     """
-    settings = ready(folder, wanted, env)
+    settings = ready(folder, options, env, sandboxed=sandboxed)
     busy(folder)
     told = list(settings.notices)
     agents_env, wrong = environment.of_agent(folder.project, settings, env)
     told += wrong
-    live = settings.live or (wanted.live and settings.output_format == "json")
-    loop = loop_settings(folder, settings, wanted, env=agents_env, live=live)
+    live = settings.live or (options.live and settings.output_format == "json")
+    loop = loop_settings(folder, settings, options, env=agents_env, live=live)
     if live and settings.output_format == "text":
         told.append(live_needs_json(settings))
 
@@ -187,7 +185,8 @@ def open_loop(
             tell(line)
         return FrankbriaLoop(folder, replace(settings, notices=tuple(told)), loop, driver, name, shown, version)
 
-    if wanted.driver is None:
+    named = options.script("driver")
+    if named is None:
         claude = ClaudeCommands(settings, folder.project, agents_env)
         find_program(claude.words, cwd=folder.project, env=agents_env)
         version = "" if settings.dry_run else installed_version(claude.words, folder.project, agents_env)
@@ -198,12 +197,7 @@ def open_loop(
         return
     from bridge.setups.frankbria.drivers import about_settings, load
 
-    with load(wanted.driver, folder, settings, wanted.extra, agents_env) as script:
+    with load(named, folder, settings, options.globals, agents_env) as script:
         told += about_settings(settings, script)
         shown = f"{script.display_name()} (driver {script.script})"
         yield opened(script, f"driver {script.script.stem}", shown)
-
-
-def frankbria_run(asked: RunOptions) -> FrankbriaRun:
-    """Give what a frankbria loop is asked for; its driver is no setting, its timeout one of whole minutes."""
-    return FrankbriaRun(**asked_in_folder(asked), driver=asked.script("driver"))

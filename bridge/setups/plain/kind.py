@@ -12,24 +12,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Opened, Overview, Setup
+    from bridge.setups.options import RunOptions
 
 
 def _open(
-    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+    project: Path, _setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
-    from bridge.errors import ConfigurationError
-    from bridge.setups.plain.opening import open_agent_loop, open_loop
-    from bridge.setups.plain.settings import plain_settings
+    from bridge.setups.plain.opening import open_loop
 
-    given, agent = plain_settings(project, asked), asked.script("agent")
-    if agent is None:
-        driver = asked.script("driver")
-        return open_loop(project, given, driver, asked.globals, tell, allowed_tools=asked.allowed_tools)
-    if asked.allowed_tools is not None or not asked.resume:
-        raise ConfigurationError("allowed_tools and resume are for drivers: no hook of an agent takes them")
-    return open_agent_loop(project, given, agent, asked.globals)
+    return open_loop(project, options, tell)
 
 
 def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
@@ -74,7 +66,19 @@ KIND = SetupKind(
     folders=(".ralph",),
     signs=((".ralph",), ("PROMPT.md",)),
     options=frozenset(
-        ("driver", "agent", "prompt", "max_failures", "max_idle", "promise", "allowed_tools", "live", "resume")
+        (
+            "driver",
+            "agent",
+            "prompt",
+            "max_failures",
+            "max_idle",
+            "promise",
+            "allowed_tools",
+            "live",
+            "resume",
+            "lift",
+            "dry_run",
+        ),
     ),
     state=parts.state,
     open=_open,
@@ -86,5 +90,4 @@ KIND = SetupKind(
     checks=_checks,
     plan=PlanKind(files=(".ralph/@fix_plan.md", "@fix_plan.md")),
     reset=_reset,
-    command="bridge.cli._run_plain",
 )

@@ -1,4 +1,4 @@
-"""The loop of a folder without a setup, ready to run: its driver loaded."""
+"""The loop of a folder without a setup, ready to run: its script loaded."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.errors import ConfigurationError
 from bridge.resources import os_text
-from bridge.setups.plain.settings import loop_settings
+from bridge.setups.model import Opened
+from bridge.setups.plain.settings import SAMPLES, loop_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bridge.agent import Agent
@@ -19,28 +21,107 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.outcome import Outcome
     from bridge.loop.store import LoopSettings
-    from bridge.setups.plain.settings import PlainSettings
+    from bridge.setups.options import RunOptions
     from bridge.setups.plain.store import PlainFiles
-    from bridge.turn.tool import Tool
+    from bridge.turn.tool import Command, Tool
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A loop that may start.
+class _Plain(Opened):
+    """What both have.
 
     Attributes:
-        driver: loaded.
         loop: the settings of the engine.
     """
 
+    __slots__ = ()
+    loop: LoopSettings
+
+    def state_files(self) -> tuple[str, Sequence[str]]:
+        return ".ralph", SAMPLES
+
+
+@dataclass(frozen=True, slots=True)
+class DriverLoop(_Plain):
+    """A loop with a driver, which is loaded, that may start."""
+
     driver: Driver
     loop: LoopSettings
+
+    def begun(self) -> tuple[Driver, LoopSettings]:
+        return self.driver, self.loop
+
+    def preview(self) -> tuple[Sequence[str], Command]:
+        from bridge.loop.context import context_for
+        from bridge.loop.policy import LoopState
+        from bridge.setups.plain.store import PlainFiles
+        from bridge.turn.driver import build_command
+
+        files, session = PlainFiles(self.loop.project), None
+        if self.loop.resume and self.driver.supports_sessions():
+            session, _ = files.read_session()
+        context = context_for(LoopState(), files.read_plan(), resumed=session is not None)
+        return (), build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """Run it; see :func:`bridge.loop.runner.run_loop`."""
         from bridge.turn.driver import DriverTool
 
         return run_plain(DriverTool(self.driver, self.loop, f"driver {self.driver.script.stem}"), self.loop)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLoop(_Plain):
+    """A loop with an agent's script, which is loaded, that may start."""
+
+    agent: Agent
+    loop: LoopSettings
+
+    def begun(self) -> tuple[Agent, LoopSettings]:
+        return self.agent, self.loop
+
+    def preview(self) -> tuple[Sequence[str], bytes]:
+        from bridge.loop.context import context_for
+        from bridge.loop.policy import LoopState
+        from bridge.setups.plain.store import PlainFiles, agent_prompt
+
+        plan = PlainFiles(self.loop.project).read_plan()
+        return (), agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        """Run it; see :func:`bridge.loop.runner.run_loop`."""
+        from bridge.turn.agent import AgentTool
+
+        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True)
+
+
+@contextmanager
+def open_loop(folder: Path, options: RunOptions, tell: Callable[[str], None]) -> Iterator[DriverLoop | AgentLoop]:
+    """Load the script, which is closed when the block ends. Nothing is started.
+
+    Args:
+        folder: the project.
+        options: what is asked for.
+        tell: gets what people should know of it.
+
+    Raises:
+        bridge.errors.ConfigurationError: settings or options that can't be used.
+        bridge.errors.BridgeError: the script can't be loaded.
+    """
+    agent = options.script("agent")
+    if agent is not None and (options.allowed_tools is not None or not options.resume):
+        raise ConfigurationError(
+            "--allowed-tools and --no-continue (allowed_tools, resume) are for drivers: no hook of an agent takes them"
+        )
+    if agent is None and not options.lift:
+        raise ConfigurationError("--no-lift does not apply without --agent")
+    settings = loop_settings(folder, options)
+    if agent is not None:
+        with agent_of(folder, agent, options.globals, timeout=settings.hook_seconds, lift=options.lift) as script:
+            yield AgentLoop(script, settings)
+        return
+    named, tools = options.script("driver"), options.allowed_tools
+    with driver_of(folder, named, options.globals, tell, allowed_tools=tools) as driver:
+        yield DriverLoop(driver, settings)
 
 
 def run_plain(
@@ -74,84 +155,6 @@ def run_plain(
         active=active_run(store.files.folder, loop.project, tool.name),
         state=LoopState(),
     )
-
-
-@contextmanager
-def open_loop(
-    folder: Path,
-    given: PlainSettings,
-    driver: str | None,
-    extra: Mapping[str, str],
-    tell: Callable[[str], None],
-    *,
-    allowed_tools: str | None = None,
-) -> Iterator[Opened]:
-    """Load the driver, which is closed when the block ends. Nothing is started.
-
-    Args:
-        folder: the project.
-        given: how to run it.
-        driver: its name or path; None: as the environment or the project's settings say.
-        extra: more globals for it.
-        tell: gets what people should know of it.
-        allowed_tools: the tools that the agent may use; None: as the project's settings say.
-
-    Raises:
-        bridge.errors.ConfigurationError: settings or options that can't be used.
-        bridge.errors.BridgeError: the driver can't be loaded.
-    """
-    settings = loop_settings(folder, given)
-    with driver_of(folder, driver, extra, tell, allowed_tools=allowed_tools) as script:
-        yield Opened(script, settings)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedAgent:
-    """A loop with an agent script that may start.
-
-    Attributes:
-        agent: loaded.
-        loop: the settings of the engine.
-    """
-
-    agent: Agent
-    loop: LoopSettings
-
-    def first_prompt(self) -> bytes:
-        """What the first turn would be told."""
-        from bridge.loop.context import context_for
-        from bridge.loop.policy import LoopState
-        from bridge.setups.plain.store import PlainFiles, agent_prompt
-
-        plan = PlainFiles(self.loop.project).read_plan()
-        return agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
-
-    def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`."""
-        from bridge.turn.agent import AgentTool
-
-        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True)
-
-
-@contextmanager
-def open_agent_loop(
-    folder: Path, given: PlainSettings, agent: str, extra: Mapping[str, str], *, lift: bool = True
-) -> Iterator[OpenedAgent]:
-    """Load an agent script, which is closed when the block ends. Nothing is started.
-
-    Args:
-        folder: the project.
-        given: how to run it.
-        agent: its name or path.
-        extra: more globals for it.
-        lift: run filters that start a jq for every line in one jq.
-
-    Raises:
-        bridge.errors.BridgeError: it can't be loaded.
-    """
-    settings = loop_settings(folder, given)
-    with agent_of(folder, agent, extra, timeout=settings.hook_seconds, lift=lift) as script:
-        yield OpenedAgent(script, settings)
 
 
 def agent_of(

@@ -13,13 +13,13 @@ from bridge.errors import BridgeError
 from bridge.loop.standing import standing
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.options import RunOptions
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import RalphRequest
 from bridge.setups.ralph_loop.detect import NAME
 from bridge.setups.ralph_loop.opening import loaded
 from bridge.setups.ralph_loop.overview import last_session
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
-from bridge.setups.ralph_loop.settings import RalphOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ class RalphCase:
             with loaded(
                 self.setup,
                 RalphRequest("build"),
-                RalphOptions(),
+                RunOptions(),
                 lambda _text: None,
                 env=dict(self.env),
                 timeout=10,

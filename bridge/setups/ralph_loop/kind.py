@@ -12,19 +12,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.git.repository import Files
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Adopted, Opened, Overview, PlannedTask, Rows, Setup
+    from bridge.setups.options import RunOptions
 
 
 def _open(
     _project: Path, setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
     from bridge.setups.ralph_loop.opening import open_loop, request_of
-    from bridge.setups.ralph_loop.settings import ralph_options
 
     assert setup is not None
     request = request_of(setup, asked.words, prompt=asked.prompt, max_iterations=asked.max_iterations)
-    return open_loop(setup, request, ralph_options(asked), tell)
+    return open_loop(setup, request, asked, tell)
 
 
 def _own_files(project: Path, home: Path) -> Files:
@@ -125,7 +124,7 @@ KIND = SetupKind(
     folders=(".ralph/logs", "logs"),
     signs=((".ralph",), ("ralph", "config", "agents")),
     marks=((".ralph/ralph", ".ralph/config"), (".ralph/ralph", ".ralph/agents/*.sh")),
-    options=frozenset(("agent", "prompt", "words", "max_idle")),
+    options=frozenset(("agent", "prompt", "words", "max_idle", "process", "strict", "lift", "dry_run")),
     state=lambda project, setup: (project if setup is None else setup.home) / "logs",
     open=_open,
     own_files=_own_files,

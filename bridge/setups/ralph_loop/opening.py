@@ -15,6 +15,7 @@ from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
+from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import preflight
 from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
@@ -32,14 +33,15 @@ if TYPE_CHECKING:
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Setup
-    from bridge.setups.ralph_loop.settings import Config, RalphOptions
+    from bridge.setups.options import RunOptions
+    from bridge.setups.ralph_loop.settings import Config
     from bridge.shell import Reply, Shell
 
     Tell = Callable[[HookText], None]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(Opened):
     """A session that may start.
 
     Attributes:
@@ -81,7 +83,7 @@ class OpenedSession:
 
 @contextmanager
 def open_loop(
-    setup: Setup, request: RalphRequest, options: RalphOptions, tell: Callable[[str], None]
+    setup: Setup, request: RalphRequest, options: RunOptions, tell: Callable[[str], None]
 ) -> Iterator[OpenedSession]:
     """Check everything, load the agent and take the lock, all of which is let go of when the block ends.
 
@@ -142,7 +144,7 @@ def request_of(
 
 @contextmanager
 def ready(
-    setup: Setup, request: RalphRequest, options: RalphOptions, tell: Tell
+    setup: Setup, request: RalphRequest, options: RunOptions, tell: Tell
 ) -> Iterator[tuple[Agent, RalphSession]]:
     """Do the start-up and the checks, and have the agent loaded while the block runs.
 
@@ -190,7 +192,7 @@ def ready(
 def loaded(
     setup: Setup,
     request: RalphRequest,
-    options: RalphOptions,
+    options: RunOptions,
     tell: Tell,
     *,
     env: Mapping[str, str] | None = None,
@@ -228,10 +230,10 @@ def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
         raise SessionRefused(f"Error: {path} is missing: the controller sources it at every start")
 
 
-def _agent(shell: Shell, home: Path, config: Config, options: RalphOptions, tell: Tell) -> Agent:
+def _agent(shell: Shell, home: Path, config: Config, options: RunOptions, tell: Tell) -> Agent:
     from bridge.agent import Agent
 
-    script = preflight.agent_script(home, config.agent) if options.agent is None else options.agent
+    script = options.script("agent") or preflight.agent_script(home, config.agent)
     try:
         agent = Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift)
     except HookExited as left:

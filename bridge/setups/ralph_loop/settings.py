@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
-from bridge.loop.caps import Caps
 from bridge.resources import os_text
 from bridge.setups.ralph_loop.arguments import integer
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.loop.store import LoopSettings
-    from bridge.setups.asked import RunOptions
+    from bridge.setups.options import RunOptions
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable
 
@@ -31,33 +30,6 @@ TURN_MINUTES = 240.0
 for a program that hangs, which would cost the night."""
 
 _KEYS = ("MODE", "MAX_ITERATIONS", "AGENT", "PROCESS_DIR", "RETRY_DELAY", *DEFAULTS)
-
-
-@dataclass(frozen=True, slots=True)
-class RalphOptions:
-    """What is asked for beyond the controller's own words.
-
-    Attributes:
-        agent: name or path of an agent's script; wins over AGENT.
-        settings: globals that win over ``config``.
-        strict: bring the original's observable warts back.
-        lift: run filters that start a jq for every line in one jq.
-        max_seconds: of the session; None: any number.
-        turn_seconds: of one run of the agent's program; None: the default.
-        retry_delay: seconds before the first repetition; None: as ``config`` says.
-        max_idle: iterations in a row that change nothing at which it ends; 0: never; None: as the environment says.
-        caps: what the session may use; the environment fills in what isn't set.
-    """
-
-    agent: str | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-    strict: bool = False
-    lift: bool = True
-    max_seconds: float | None = None
-    turn_seconds: float | None = None
-    retry_delay: float | None = None
-    max_idle: int | None = None
-    caps: Caps = field(default_factory=Caps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +116,7 @@ class RalphSession:
     strict: bool = False
 
 
-def read_config(shell: Shell, path: Path, options: RalphOptions, *, mode: str, iterations: str) -> Config:
+def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, iterations: str) -> Config:
     """Source ``config`` and settle what it leaves open.
 
     Args:
@@ -163,8 +135,8 @@ def read_config(shell: Shell, path: Path, options: RalphOptions, *, mode: str, i
     shell.update({**DEFAULTS, "MODE": mode, "MAX_ITERATIONS": iterations})
     before = shell.snapshot()
     reply = source_file(shell, path)
-    agent = options.agent and Path(options.agent).stem
-    chosen = dict(options.settings) | ({"AGENT": agent} if agent else {})
+    agent = options.agent and os_text(Path(options.agent).stem)
+    chosen = options.globals | ({"AGENT": agent} if agent else {})
     if chosen:
         shell.update(chosen)
     after = shell.snapshot()
@@ -231,19 +203,3 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds < 86_400:
         raise SessionRefused(f"Error: RETRY_DELAY must be a number of seconds, not {text!r}")
     return seconds
-
-
-def ralph_options(asked: RunOptions, *, strict: bool = False, lift: bool = True) -> RalphOptions:
-    """Give what a ralph-loop setup is asked beside its controller's own words."""
-    agent = asked.script("agent")
-    return RalphOptions(
-        agent=agent and os_text(agent),
-        settings=asked.globals,
-        strict=strict,
-        lift=lift,
-        max_seconds=asked.max_seconds,
-        caps=asked.caps,
-        turn_seconds=asked.turn_seconds,
-        retry_delay=asked.retry_delay,
-        max_idle=asked.max_idle,
-    )

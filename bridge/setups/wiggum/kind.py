@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.git.repository import Files
-    from bridge.setups.asked import RunOptions
     from bridge.setups.model import Opened, Overview, Rows, Setup
+    from bridge.setups.options import RunOptions
 
 
 def _state(project: Path, _setup: Setup | None) -> Path:

@@ -21,6 +21,7 @@ from bridge.loop.runner import run_loop
 from bridge.loop.store import LoopSettings
 from bridge.process.argv import resolve
 from bridge.resources import os_text
+from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.wiggum.files import FILES, latest_state, usable
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
-    from bridge.setups.asked import RunOptions
+    from bridge.setups.options import RunOptions
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import EnvironmentDefaults, WiggumState
@@ -47,7 +48,7 @@ TURN_MINUTES = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class OuterLoop:
+class OuterLoop(Opened):
     """A loop that may start, or that is over because there is nothing left to do.
 
     Attributes:

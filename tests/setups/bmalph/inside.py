@@ -16,7 +16,7 @@ from bridge.setups.bmalph.opening import ready
 from bridge.setups.bmalph.policy import BmalphState
 from bridge.setups.bmalph.store import BmalphStore
 from bridge.setups.dot_ralph.folder import locate
-from bridge.setups.dot_ralph.opening import WantedRun
+from bridge.setups.options import RunOptions
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def run(
     full = project.environment(PLATFORM_DRIVER=driver, **env)
     folder = locate(project.path, full)
     settings = ready(folder, env=full)
-    wanted = WantedRun(live=live, max_iterations=max_iterations, max_seconds=max_seconds)
+    wanted = RunOptions(
+        live=live, max_iterations=max_iterations, max_minutes=None if max_seconds is None else max_seconds / 60
+    )
     options = loop_settings(folder, settings, wanted, env=full)
     # Patience is for real agents; scripted ones obey at once, or are meant not to.
     options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout)

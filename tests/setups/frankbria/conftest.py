@@ -18,9 +18,10 @@ from bridge.loop.runner import run_loop
 from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.frankbria.flags import extra, parse, sandboxed
 from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.opening import FrankbriaRun, open_loop, policy
+from bridge.setups.frankbria.opening import open_loop, policy
 from bridge.setups.frankbria.policy import FrankbriaState
 from bridge.setups.frankbria.store import FrankbriaStore
+from bridge.setups.options import RunOptions
 from bridge.turn.driver import DriverTool
 from tests.command import MAIN
 from tests.setups.bmalph.inside import Time
@@ -181,16 +182,16 @@ class Project:
         full = self.home.environment(**env)
         clock, told, log = time or Time(), list[str](), list[tuple[str, str]]()
         most = given.max_iterations or 12
-        wanted = FrankbriaRun(
-            options=given.options,
-            extra=extra(given),
+        options = RunOptions(
+            given=given.options,
+            settings=extra(given),
             driver=given.last("--driver"),
             max_iterations=most,
-            timeout=timeout,
-            sandboxed=sandboxed(given),
+            timeout=None if timeout is None else timeout / 60,
+            live=False,
         )
         folder = folder_of(self.path)
-        with open_loop(folder, wanted, told.append, env=full) as opened:
+        with open_loop(folder, options, told.append, env=full, sandboxed=sandboxed(given)) as opened:
             store = FrankbriaStore(
                 folder,
                 opened.settings,

@@ -12,7 +12,8 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.opening import FrankbriaRun, ready
+from bridge.setups.frankbria.opening import ready
+from bridge.setups.options import RunOptions
 from tests.setups.bmalph.inside import START, Time
 from tests.setups.frankbria.conftest import SESSION
 
@@ -28,7 +29,7 @@ def settings_of(project: Project, *words: str, **env: str) -> FrankbriaSettings:
     assert given.action == "run", given.message
     return ready(
         folder_of(project.path),
-        FrankbriaRun(options=given.options, extra=extra(given)),
+        RunOptions(given=given.options, settings=extra(given)),
         project.home.environment(**env),
     )
 
