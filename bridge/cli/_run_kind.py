@@ -96,4 +96,4 @@ def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> i
         found = kind.installation and kind.installation.detect(Path.cwd())
         if found is None:
             raise ConfigurationError(f"{Path.cwd()} holds no {kind.name} setup")
-        return run_kind(kind, found.project, found, RunOptions(words=words), quiet=False)
+        return run_kind(kind, found.project, found, RunOptions(words=tuple(words)), quiet=False)
