@@ -110,7 +110,7 @@ def open_loop(folder: Path, options: RunOptions, tell: Callable[[str], None]) ->
     agent = options.script("agent")
     if agent is not None and (options.allowed_tools is not None or not options.resume):
         raise ConfigurationError(
-            "--allowed-tools and --no-continue (allowed_tools, resume) are for drivers: an agent has no hook for them"
+            "--allowed-tools and --no-continue (allowed_tools, resume) are for drivers: agents have no hook for it"
         )
     if agent is None and not options.lift:
         raise ConfigurationError("--no-lift does not apply without --agent")
