@@ -13,31 +13,24 @@ where that shows, and as asked for where it doesn't, such as ``SANDBOX_PROVIDER=
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import read_bytes
+from bridge.setups.assignments import read_assignments
 from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from bridge.setups.assignments import Assigned
+
 KEYS = ("SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE")
 OPTIONS = {"--sandbox": "SANDBOX_PROVIDER", "--github-issue": "GITHUB_ISSUE", "--agent-provider": "AGENT_PROVIDER"}
 """The same on the command line."""
 _NONE = frozenset({"", "none"})
 _DRIVER = "PLATFORM_DRIVER"
-
-_WORD = r"""((?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s;&|()"'\\])*)"""
-_ASSIGNMENT = re.compile(rf"(?<![^\s;&|(])([A-Za-z_][A-Za-z0-9_]*)\+?={_WORD}")
-_DEFAULT = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):?=([^}]*)\}")
-_PLAIN = re.compile(rf"(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*={_WORD}\s*;?")
-_UNSET = re.compile(r"unset\s+(?:-v\s+)?([A-Za-z0-9_ \t]+)")
-_PIECE = re.compile(r""""((?:[^"\\]|\\.)*)"|'([^']*)'|\\(.)|([^"'\\]+)""")
-_EXPANSION = re.compile(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}|\$([A-Za-z_]\w*)")
-_NESTED = 4  # defaults of defaults that are followed
 
 
 class Asked(NamedTuple):
@@ -52,12 +45,6 @@ class Asked(NamedTuple):
     key: str
     value: str
     where: str
-
-
-class _Found(NamedTuple):
-    value: str | None  # None: only bash could tell
-    text: str
-    line: int
 
 
 def refuse(
@@ -111,7 +98,7 @@ def asked(
     """
     folder = locate(project, env)
     files = [
-        (folder.name_of(path), assignments(text, env))
+        (folder.name_of(path), _assigned(text, env))
         for path in dict.fromkeys((folder.project / ".ralphrc", folder / ".ralphrc"))
         if (text := _read(path)) is not None
     ]
@@ -128,7 +115,7 @@ def asked(
 
 
 def _sources(
-    key: str, env: Mapping[str, str], given: Mapping[str, str], files: list[tuple[str, dict[str, _Found]]]
+    key: str, env: Mapping[str, str], given: Mapping[str, str], files: list[tuple[str, Mapping[str, Assigned]]]
 ) -> list[tuple[str, str]]:
     if key in given:
         return [(given[key], "on the command line")]
@@ -139,6 +126,12 @@ def _sources(
         for name, found in files
         if (each := found.get(key)) is not None
     ]
+
+
+def _assigned(text: str, env: Mapping[str, str]) -> Mapping[str, Assigned]:
+    if not any(key in text for key in (*KEYS, _DRIVER)):
+        return {}
+    return read_assignments(text, env).found
 
 
 def _harmless(key: str, value: str, drivers: set[str]) -> bool:
@@ -158,67 +151,3 @@ def _read(path: Path) -> str | None:
     except OSError as error:
         told = f"{path} can't be read: {error.strerror}\n  next: check its permissions"
         raise ProjectUnusable(told) from error
-
-
-def assignments(text: str, env: Mapping[str, str]) -> dict[str, _Found]:
-    """Give what the lines of a shell script assign, the last of each name; pure.
-
-    A line that is more than an assignment, or stands inside of something, may run or not: it asks, and it takes
-    nothing back.
-
-    >>> assignments("SANDBOX_PROVIDER=docker # ours\\nGITHUB_ISSUE=${NO:-42}\\n", {})["GITHUB_ISSUE"].value
-    '42'
-    """
-    found: dict[str, _Found] = {}
-    for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
-        code = _without_comment(raw)
-        plain = raw[:1] not in " \t" and _PLAIN.fullmatch(code) is not None
-        if (gone := _UNSET.fullmatch(code)) and raw[:1] not in " \t":
-            for name in gone[1].split():
-                found.pop(name, None)
-        for name, word in _ASSIGNMENT.findall(code):
-            value = _value(word, env, found)
-            if plain or value is None or value.strip().lower() not in _NONE or name not in found:
-                found[name] = _Found(value, word, number)
-        for name, word in _DEFAULT.findall(code):
-            if not env.get(name) and not (name in found and found[name].value):
-                found[name] = _Found(_value(word, env, found), word, number)
-    return found
-
-
-def _without_comment(line: str) -> str:
-    quote = ""
-    before = " "
-    for at, sign in enumerate(line):
-        if quote:
-            quote = "" if sign == quote and not (sign == '"' and before == "\\") else quote
-        elif sign in "\"'" and before != "\\":
-            quote = sign
-        elif sign == "#" and before in " \t;":
-            return line[:at].strip()
-        before = sign
-    return line.strip()
-
-
-def _value(word: str, env: Mapping[str, str], found: Mapping[str, _Found]) -> str | None:
-    """Give the value of a word of the shell, or None where only the shell could."""
-    pieces = []
-    for double, single, escaped, bare in _PIECE.findall(word):
-        if not (double or bare):
-            pieces.append(single + escaped)
-            continue
-        text = double or bare
-        for _ in range(_NESTED):
-            text = _EXPANSION.sub(lambda match: _expanded(match, env, found), text)
-        if "$" in text or "`" in text:
-            return None
-        pieces.append(text.strip("\"'") if bare else text)
-    return "".join(pieces)
-
-
-def _expanded(match: re.Match[str], env: Mapping[str, str], found: Mapping[str, _Found]) -> str:
-    name = match[1] or match[3]
-    known = found.get(name)
-    if known is not None and known.value is None:
-        return "$(?)"
-    return (known.value if known is not None else "") or env.get(name, "") or match[2] or ""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.unserved import asked, assignments, refuse
+from bridge.setups.assignments import read_assignments
+from bridge.setups.unserved import asked, refuse
 from tests.cli.conftest import Project
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def test_c10_and_what_asks_for_nothing_is_no_matter(tmp_path: Path, text: str) -
 
 def test_c10_values_are_those_of_bash() -> None:
     text = "A=one\nB=\"$A ${C:-'three'}\"'$A'\\ x # no\nD=${A}s\nE=$(date)\nF=\"$E\"\nG=${H=eight}\n"
-    found = assignments(text, {"C": "env"})
+    found = read_assignments(text, {"C": "env"}).found
     assert {name: each.value for name, each in found.items()} == {
         "A": "one",
         "B": "one env$A x",

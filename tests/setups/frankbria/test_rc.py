@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,6 +63,96 @@ LIKE_BASH = [
     "\tA=5\t#c",
     "A=1\nA=2\nunset A\n",
     "A='Bash(git add *),Bash(npm *)'",
+    "export NAME=",
+    "export A=",
+    "A=(1 2 3)",
+    "A=(1 2) B=3",
+    "A='x' # c",
+    ': "${X:=y}"',
+    ': "${A:=y}"',
+    "A=ünïcödé",
+    "A='l1\nl2 # no\nl3'\nB=2",
+    'A="l1 # no\nl2"',
+    "A=\\'",
+    "A=\\\\",
+    "A='\\'",
+    'A="\\\\"',
+    "A='\\'\nB=2",
+    "A=x\\ y",
+    "A=$",
+    "A=a$",
+    'A="$"',
+    "A=$B$C",
+    "B=1\nC=2\nA=$B$C",
+    "A=${B}",
+    "A=${B:-}",
+    "A=${B:-a b}",
+    'A="${B:-a b}"',
+    "A=${B:-'a b'}",
+    'A=${B:-"a b"}',
+    "A=${B:=x}${B}",
+    "A=${HOME}/x",
+    "A=${HOME:-${X:-y}}",
+    "A=${X:-${Y:-${HOME}}}",
+    "A=1 # c'c",
+    'A=1 # c"c',
+    "# 'x\nA=1",
+    "#A=1",
+    "A=#x",
+    "A=x#y#z",
+    "A=~",
+    "A=~/",
+    "A=~/x:~/y",
+    "A=~root",
+    "A=x~",
+    "A=a:~",
+    "A='~'",
+    'A="~"',
+    "export A B=2",
+    "declare -a A=(1 2)",
+    "readonly A=1 B=2",
+    "unset A",
+    "A=1\nunset A",
+    "A=1\nunset -v A",
+    "A=1\nunset A B\nC=2",
+    "A=1\nA+=x",
+    "A=(1)\nA+=(2)\nB=${A[1]}",
+    "A=(1)\nA+=2\nB=$A",
+    "A=()",
+    "A=( )",
+    "A=(\n)",
+    "A=(a # c\nb)",
+    "A=('x y' \"z w\" v)",
+    "A=(a b)\nB=${A[@]}",
+    'A=(a b)\nB="${A[*]}"',
+    "A=(a b)\nB=${A[0]}${A[1]}${A[2]}",
+    "A=$'x'",
+    "A=$'x\\ny'",
+    "A=$'x\\'y'",
+    'A=$"x"',
+    'A=$"x $HOME"',
+    "A=\\`id\\`",
+    "A=${HOME?no}",
+    'A="a\\$b"',
+    'A="a\\"b"',
+    'A="a\\qb"',
+    'A="a\n"',
+    'A="\n"',
+    'A="\n\nb"',
+    'A="  ${HOME}  ${HOME}  "',
+    'A="$HOME $HOME"',
+    'A="${X:- }"',
+    'A="${X:-  a  }"',
+    "A=${X:-a\\ b}",
+    'A="${X:-\\$a}"',
+    'A="${X:-a"b"c}"',
+    'A="${X:-{a}}"',
+    "A=${X:-~/x}",
+    "A=${X:-#}",
+    "A=${X:-*}",
+    "A=${HOME:+x y}",
+    'A="${HOME:+x y}"',
+    "A=${HOME+${X-z}}",
 ]
 REFUSED = {
     'A="a`b"': "a command substitution",
@@ -122,6 +213,15 @@ def test_lines_exports_and_windows() -> None:
         "C": ("4", 6),
     }
     assert found.exported == {"A": "1", "PATH": "/x:/bin"}
+
+
+def test_a_plain_file_takes_no_parser() -> None:
+    code = (
+        "import sys; from bridge.setups.frankbria.rc import parse\n"
+        "parse('# settings\\nA=1\\nB=\"x y\"  # two\\n\\nC=Write,Read\\n', {}); print('tree_sitter' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_an_array_is_told() -> None:
