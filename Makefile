@@ -63,9 +63,10 @@ lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra dask --extra docs --extra notify --extra report -o requirements-dev.lock pyproject.toml
 
-plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, and that of the checks into docs/checks.md
+plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, those of checks, options and settings into docs/
 	$(BIN)/python -m tests.test_layering
 	$(BIN)/python -m tests.verify.test_severity
+	$(BIN)/python -m tests.setups.test_tables
 
 picture: $(VENV)/.dev     ## the pictures in docs/: of a demo in a terminal, of the HTML report (by a headless Chromium)
 	$(BIN)/python -m tests.picture

@@ -277,8 +277,8 @@ class _Reader:
         value, raw, home = self._word(node), _text(self._of(node)), self.env.get("HOME", "")
         if raw.startswith("~") and raw[1:2] in ("", "/", ":"):
             value = home + value[1:]
-        if ":~/" in raw and not any(sign in raw for sign in "'\"\\"):
-            value = value.replace(":~/", f":{home}/")
+        if not any(sign in raw for sign in "'\"\\"):
+            value = re.sub(":~(?=[/:]|$)", lambda _found: f":{home}", value)
         return value
 
     def _array(self, node: Node) -> Iterator[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEnded, LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.diagnosis import DoctorCheck
+    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.options import RunOptions
     from bridge.turn.tool import Command
 
@@ -201,6 +202,7 @@ class SetupKind:
         marks: files, or patterns with a ``*``, of which all of a group show that a folder ``.ralph``, or the
             project around it, is this kind's and nobody else's.
         options: of :data:`bridge.setups.options.OPTIONS`, which not every kind has.
+        settings: of its file and of the environment; None: it has none that are declared.
         state: the folder of its lock and its record.
         open: takes the project's lock and gives the loop.
         own_files: which files are the loop's own, and so no work; with the folder of the setup's files.
@@ -230,6 +232,7 @@ class SetupKind:
     signs: tuple[tuple[str, ...], ...] = ()
     marks: tuple[tuple[str, ...], ...] = ()
     options: frozenset[str]
+    settings: Callable[[], Sequence[SettingKey]] | None = None
     state: Callable[[Path, Setup | None], Path]
     open: Callable[[Path, Setup | None, RunOptions, Callable[[str], None]], AbstractContextManager[Opened]]
     own_files: Callable[[Path, Path], Files]

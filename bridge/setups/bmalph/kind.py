@@ -113,6 +113,7 @@ KIND = SetupKind(
     options=frozenset(
         ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume", "dry_run"),
     ),
+    settings=parts.settings,
     state=parts.state,
     open=_open,
     own_files=parts.own_files,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.git.repository import Files
+    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.model import Overview, Rows, Setup
 
 
@@ -37,6 +39,13 @@ def texts(state_folder: Path) -> tuple[Path, ...]:
 def traces(_project: Path, state_folder: Path) -> tuple[Path, ...]:
     """What is written while it is at work."""
     return (state_folder / "status.json",)
+
+
+def settings() -> Sequence[SettingKey]:
+    """Those of drivers, and of the loops that run them."""
+    from bridge.setups.dot_ralph.settings import KEYS
+
+    return KEYS
 
 
 def overview(project: Path, state: Path, now: float, flavour: str = "") -> Overview:

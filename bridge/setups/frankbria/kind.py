@@ -8,10 +8,11 @@ from bridge.setups.dot_ralph import parts
 from bridge.setups.model import Installation, PlanKind, SetupKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.model import Adopted, Opened, Overview, Setup
     from bridge.setups.options import RunOptions
 
@@ -39,6 +40,12 @@ def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tupl
     from bridge.setups.frankbria.layout import folder_of
 
     return FrankbriaCase(folder_of(project), env), CHECKS
+
+
+def _settings() -> Sequence[SettingKey]:
+    from bridge.setups.frankbria.keys import KEYS
+
+    return KEYS
 
 
 def _optional(project: Path, text: str) -> Collection[int]:
@@ -126,6 +133,7 @@ KIND = SetupKind(
     options=frozenset(
         ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume"),
     ),
+    settings=_settings,
     state=lambda project, _setup: project / ".ralph",
     open=_open,
     own_files=parts.own_files,

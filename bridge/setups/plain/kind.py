@@ -80,6 +80,7 @@ KIND = SetupKind(
             "dry_run",
         ),
     ),
+    settings=parts.settings,
     state=parts.state,
     open=_open,
     own_files=parts.own_files,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,9 +14,10 @@ from bridge.setups.dot_ralph.rc import read
 from bridge.setups.dot_ralph.settings import KEYS, Settings, resolve
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.setups.bmalph.conftest import Project
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "bmalph-settings.md"
 SAMPLES: dict[str, tuple[str, ...]] = {
     "platform_driver": ("codex", "cursor", "opencode", "copilot"),
     "output_format": ("text", "json", "text", "json"),
@@ -228,19 +228,3 @@ def test_fields_and_keys_are_the_same() -> None:
     fields = {each.name for each in dataclasses.fields(Settings)}
     assert fields - {key.field for key in KEYS} == {"ralph_dir", "rc_file", "sources", "notices"}
     assert len({key.field for key in KEYS}) == len({key.name for key in KEYS}) == len(KEYS)
-
-
-def test_the_document_has_the_table_of_the_code() -> None:
-    rows = [
-        "| `{}` | {} | {} | {} | {} |".format(
-            key.alias or key.in_file or key.name,
-            f"`{key.name}`" if key.alias else "",
-            "yes" if key.in_file else "no",
-            key.kind.expected,
-            f"{f'`{key.default}`' if key.default else ''} {key.meaning}".strip(),
-        )
-        for key in KEYS
-    ]
-    text = DOCUMENT.read_text("utf-8")
-    assert [row for row in rows if row not in text] == []
-    assert text.count("\n| `") == len(rows)

@@ -1,0 +1,101 @@
+"""The tables of options and settings in docs/ are those of the code; ``make plan`` writes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.setups import kinds
+from bridge.setups.options import OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.setups.dot_ralph.keys import SettingKey
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BEGIN, END = "<!-- a table of the code, written by `make plan` -->\n", "<!-- end of the table -->"
+WITH_SETTINGS = [name for name, kind in kinds().items() if kind.settings is not None]
+PAGES = {"bmalph": "bmalph-settings.md", "frankbria": "frankbria.md"}
+"""Where the settings of a kind are shown; `plain` has those of bmalph, whose drivers it runs."""
+
+
+def options_table() -> str:
+    special = {name for kind in kinds().values() for name in kind.options}
+    rows = ["| `run` | `Loop.open` | for | |", "|---|---|---|---|"]
+    for name, option in OPTIONS.items():
+        homes = [kind.name for kind in kinds().values() if name in kind.options]
+        words = option.flag.replace("/", "`, `") or {"settings": "--set", "words": "WORDS"}.get(name, "")
+        least = f" from {option.least:g}" if option.least is not None else ""
+        least = f" above {option.above:g}" if option.above is not None else least
+        row = (
+            f"`{words}`" if words else "",
+            f"`{name}`: {option.type}{least}" if option.python else "",
+            ", ".join(homes) if name in special else "all",
+            option.help,
+        )
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    return "\n".join(rows)
+
+
+def settings_table(keys: Sequence[SettingKey]) -> str:
+    rows = [
+        "| name | internal name | in the file | what it may be | default and meaning |",
+        "|---|---|---|---|---|",
+    ]
+    for key in keys:
+        public, default = key.alias or key.in_file or key.name, f"`{key.default}` " if key.default else ""
+        internal = f"`{key.name}`" if key.alias and key.name and key.name != public else ""
+        cells = (
+            f"`{public}`",
+            internal,
+            "yes" if key.in_file else "no",
+            key.kind.expected,
+            f"{default}{key.meaning}",
+        )
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+TABLES = {"options.md": options_table} | {
+    page: lambda name=name: settings_table(kinds()[name].settings())  # type: ignore[misc]
+    for name, page in PAGES.items()
+}
+
+
+def with_table(page: str, text: str) -> str:
+    return re.sub(
+        rf"(?<={re.escape(BEGIN)}).*?(?={re.escape(END)})",
+        lambda _found: f"\n{TABLES[page]()}\n\n",
+        text,
+        count=1,
+        flags=re.DOTALL,
+    )
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_a_page_has_the_table_of_the_code(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert BEGIN in text
+    assert with_table(page, text) == text, "`make plan` writes it"
+
+
+@pytest.mark.parametrize("kind", WITH_SETTINGS)
+def test_each_kinds_settings_are_shown(kind: str) -> None:
+    found = kinds()[kind].settings
+    assert found is not None
+    shown = [(DOCS / page).read_text(encoding="utf-8") for page in PAGES.values()]
+    assert any(settings_table(found()) in text for text in shown)
+    keys = found()
+    assert (
+        len({key.field for key in keys}) == len({key.alias or key.in_file or key.name for key in keys}) == len(keys)
+    )
+
+
+if __name__ == "__main__":
+    for page in TABLES:
+        path = DOCS / page
+        path.write_text(with_table(page, path.read_text(encoding="utf-8")), encoding="utf-8")
