@@ -298,7 +298,7 @@ EXCEPT = {
     for function in ("_mark", "_unmark", "_forget_all", "_adopted", "_bring_back", "_give_back", "adopt")
 } | {
     "bridge.setups.wiggum.install._command_file": "part of the package",
-    "bridge.setups.wiggum.prompt.template": "part of the package",
+    "bridge.setups.wiggum.task.template": "part of the package",
     "bridge.setups.wiggum.opening._check_program": "a folder of its own, outside of the project",
     "bridge.loop.notify._lines": "a file that the user names for addresses",
 }

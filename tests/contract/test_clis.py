@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(bridge.__file__).parent
 MAY_NAME = (
-    *("stream/", "rehearsal/", "demo/standin.py", "setups/wiggum/reported_errors.py"),  # readers, and rehearsals
+    *("stream/", "rehearsal/", "demo/standin.py", "setups/wiggum/transcript.py"),  # readers, and rehearsals
     "adapters/",  # a terminal has a cursor
     "clis/",
 )

@@ -69,7 +69,7 @@ def _overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> 
 
 
 def _rows(seen: dict[str, Any], _now: float) -> Rows:
-    from bridge.setups.wiggum.rows import loop_rows
+    from bridge.setups.wiggum.controls import loop_rows
 
     return loop_rows(seen)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.hook_protocol import HookCall, HookResponse
+    from bridge.setups.wiggum.hook import HookCall, HookResponse
 
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^(?P<key>\w+)[ \t]*:[ \t]*(?P<value>.*?)[ \t]*\r?$", re.MULTILINE)

@@ -17,8 +17,8 @@ from bridge.session_id import validate_session_id
 from bridge.setups.wiggum import controls, files, turns
 from bridge.setups.wiggum.outer import OuterOutcome, OuterState, ending
 from bridge.setups.wiggum.policy import closed
-from bridge.setups.wiggum.prompt import turn_prompt
-from bridge.setups.wiggum.reported_errors import logged_errors
+from bridge.setups.wiggum.task import turn_prompt
+from bridge.setups.wiggum.transcript import logged_errors
 from bridge.turn.logs import bound_logs, logs_of_turns, unused
 from bridge.turn.tool import TurnLogs, TurnRequest
 

@@ -1,4 +1,6 @@
-"""The assistant's last message out of a transcript: the fallback for hosts that don't give it to the hook.
+"""What a transcript, or the log of a turn, says: the assistant's last message, and the errors that its tools met.
+
+The message is the fallback for hosts that don't give it to the hook.
 
 A transcript is written behind the hook's back and may lag (pain 16): an answer is taken only from a file that has
 settled and whose last word is the assistant's.
@@ -7,12 +9,14 @@ settled and whose last word is the assistant's.
 from __future__ import annotations
 
 import json
+import re
 import stat
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.files import open_file
+from bridge.setups.wiggum.signs import error_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +28,7 @@ _SETTLED = 2
 """Looks in a row that found the same size."""
 _CHUNK = 1024 * 1024
 _MOST = 64 * 1024 * 1024
+_MOST_OF_LINE = 1024 * 1024
 
 
 class LastMessage(NamedTuple):
@@ -77,7 +82,7 @@ def read_entries(lines: Iterable[bytes]) -> LastMessage:
     for line in lines:
         if not line.strip():
             continue
-        entry = _object(line)
+        entry = _parsed(line)
         if entry is None:
             whole = whole and bool(parts)  # cut off: it may have been the message
             final = final and whole
@@ -106,32 +111,30 @@ def printed(path: Path) -> str | None:
     with suppress(OSError):
         with open_file(path) as file:
             data = file.read(_MOST)
-        found = _results(data)
+        found = _printed_results(data)
         if found is None:
             return data.decode("utf-8", "surrogateescape") if data.strip() else None
         return found[-1] if found else None
     return None
 
 
-def _results(data: bytes) -> list[str] | None:
+def _printed_results(data: bytes) -> list[str] | None:
     """Return the results that JSON holds, a document or one a line; None of what holds no JSON objects."""
     with suppress(ValueError, RecursionError):
         whole = json.loads(data)
         entries = whole if isinstance(whole, list) else [whole]
         results = [each.get("result") for each in entries if isinstance(each, dict)]
         return [each for each in results if isinstance(each, str)] if results else None
-    objects = [entry for line in data.splitlines() if (entry := _object(line))]
+    objects = [entry for line in data.splitlines() if (entry := _parsed(line))]
     results = [each.get("result") for each in objects if each.get("type") == "result"]
     return [each for each in results if isinstance(each, str)] if objects else None
 
 
 def tool_errors(path: Path) -> tuple[str, ...]:
     """Return what tells the errors from others that tools ended with in the last turn, as far as it is written."""
-    from bridge.setups.wiggum.reported_errors import standing_errors
-
     turn: list[dict[str, Any]] = []
     for line in _backwards(path):
-        entry = _object(line)
+        entry = _parsed(line)
         role, message = _role(entry or {})
         if role == "user" and not _is_result(message.get("content")):
             break
@@ -143,7 +146,7 @@ def tool_errors(path: Path) -> tuple[str, ...]:
 def used_tools(path: Path) -> bool:
     """Say whether the turn that the transcript ends with has used a tool, as far as it is written."""
     for line in _backwards(path):
-        role, message = _role(_object(line) or {})
+        role, message = _role(_parsed(line) or {})
         content = message.get("content")
         kinds = (
             {each.get("type") for each in content if isinstance(each, dict)} if isinstance(content, list) else set()
@@ -184,7 +187,7 @@ def _backwards(path: Path) -> Iterator[bytes]:
         yield b"".join(reversed(begun))
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> dict[str, Any] | None:
     with suppress(ValueError, RecursionError):
         entry = json.loads(line)
         return entry if isinstance(entry, dict) else {}
@@ -220,3 +223,111 @@ def _works(content: object) -> bool:
     return isinstance(content, list) and any(
         isinstance(each, dict) and each.get("type") == "tool_use" for each in content
     )
+
+
+# -- errors of tools ---------------------------------------------------------------------------------
+
+
+class _Result(NamedTuple):
+    """A tool's result: whose, of which call, and the error's text; None of a success."""
+
+    tool: str
+    call: str
+    error: str | None
+
+
+def standing_errors(entries: Iterable[dict[str, Any]]) -> tuple[str, ...]:
+    """Return what tells the errors that tools ended with from others, oldest first.
+
+    Args:
+        entries: the events of one turn, in their order: of a transcript, or of a CLI's output.
+    """
+    names: dict[str, str] = {}
+    wrong: dict[str, list[str]] = {}
+    for entry in entries:
+        for result in _results(entry, names):
+            tool = result.tool or names.get(result.call, "")
+            if result.error is None:
+                wrong.pop(tool, None)
+            elif cause := _cause(result.error):
+                wrong.setdefault(tool, []).append(cause)
+    return tuple(dict.fromkeys(cause for each in wrong.values() for cause in each))
+
+
+def logged_errors(path: Path) -> tuple[str, ...]:
+    """Read the errors out of the log of a turn: events, one a line, or an array of them; else there are none."""
+    with suppress(OSError), open_file(path) as log:
+        return standing_errors(_entries(log.read(_MOST)))
+    return ()
+
+
+def _entries(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in [data] if data.lstrip()[:1] == b"[" else data.splitlines():
+        if not re.search(rb"tool|command_execution", line[:_MOST_OF_LINE]):
+            continue
+        with suppress(ValueError, RecursionError):
+            found = json.loads(line)
+            yield from (each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict))
+
+
+def _cause(error: str) -> str:
+    """Cut an error to what tells it from others: its own words, else the first line that isn't just a status."""
+    from bridge.stream.analysis.fingerprint import fingerprint
+
+    text = re.sub(r"</?tool_use_error>", "", error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    output = next(
+        (line for line in lines if not re.fullmatch(r"exit (?:code|status)[: ]+\d+", line, re.IGNORECASE)),
+        lines[0] if lines else "",
+    )
+    return error_in(text) or fingerprint(output)
+
+
+def _results(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
+    """Return the results of tools in an event, whatever CLI says it; note the names of the tools that it calls."""
+    if entry.get("isSidechain") is True or entry.get("parent_tool_use_id"):
+        return  # a sub-agent's: its own business
+    item, part, data = (_object(entry.get(key)) for key in ("item", "part", "data"))
+    match entry.get("type"):
+        case "tool_result" if "tool_id" in entry:  # gemini
+            output = _object(entry.get("error")).get("message") or entry.get("output")
+            yield _result("", entry.get("tool_id"), entry.get("status") == "error", output)
+        case "tool_use" if "tool_name" in entry:
+            names[str(entry.get("tool_id"))] = str(entry["tool_name"])
+        case "tool_use" if part:  # opencode
+            state = _object(part.get("state"))
+            if state.get("status") in ("error", "completed"):
+                yield _result(part.get("tool"), "", state["status"] == "error", state.get("error"))
+        case "item.completed" if item.get("type") in ("command_execution", "mcp_tool_call"):  # codex
+            failed = item.get("status") in ("failed", "declined") or item.get("exit_code") not in (0, None)
+            output = item.get("aggregated_output") or _object(item.get("error")).get("message")
+            yield _result(item["type"], "", failed, output or f"exit status {item.get('exit_code')}")
+        case "tool.execution_start":  # copilot
+            names[str(data.get("toolCallId"))] = str(data.get("toolName"))
+        case "tool.execution_complete":
+            output = _object(data.get("error")).get("message")
+            yield _result("", data.get("toolCallId"), data.get("success") is False, output)
+        case _:
+            yield from _blocks(entry, names)
+
+
+def _blocks(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
+    """Return the results in a message of claude, qwen and others that write its transcripts."""
+    content = _object(entry.get("message")).get("content")
+    for block in content if isinstance(content, list) else ():
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "tool_use":
+            names[str(block.get("id"))] = str(block.get("name"))
+        elif block.get("type") == "tool_result":
+            yield _result("", block.get("tool_use_id"), block.get("is_error") is True, block.get("content"))
+
+
+def _result(tool: object, call: object, failed: bool, output: object) -> _Result:
+    if isinstance(output, list):
+        output = "\n".join(str(each.get("text", "")) for each in output if isinstance(each, dict))
+    return _Result(str(tool or ""), str(call), (output if isinstance(output, str) else "") if failed else None)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

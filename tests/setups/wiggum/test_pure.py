@@ -15,9 +15,9 @@ from bridge.errors import StateUnreadable
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import Evidence, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
 from bridge.setups.wiggum.progress import Block, count_blocks, host_block, read_blocks, read_items
-from bridge.setups.wiggum.prompt import TEMPLATES, filled, template, turn_prompt
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
 from bridge.setups.wiggum.state import OpenTurn, WiggumState, read_state, write_state
+from bridge.setups.wiggum.task import TEMPLATES, filled, template, turn_prompt
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SETTINGS = WiggumBreakerSettings()
