@@ -40,12 +40,12 @@ def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOpt
             f"{options.words[0]!r} is a word of a controller, and {folder} is a {kind.name} setup"
         )
     check(kind, options, setup=setup, by_flag=True)
-    if kind.command and not kind.own_words and hasattr(own := import_module(kind.command), "run_setup"):
-        code: int = own.run_setup(setup, options, quiet=quiet)
+    if kind.command:
+        code: int = import_module(kind.command).run_setup(setup, options, quiet=quiet)
         return code
     with kind.open(folder, setup, options, lambda line: say(f"note: {line}")) as opened:
         if options.dry_run:
-            return _preview(opened)
+            return preview(opened)
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
         begun, most = opened.begun(), options.max_iterations
         if begun is not None:
@@ -70,7 +70,7 @@ def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOpt
         return exit_code(end)
 
 
-def _preview(opened: Opened) -> int:
+def preview(opened: Opened) -> int:
     """Print what would run on stdout, and on stderr what is to be known of it. Touches nothing."""
     lines, what = opened.preview()
     for line in lines:
@@ -87,6 +87,10 @@ def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> i
         controller: its path; a stand-in of ours lies there.
         words: of its command line.
     """
+    if kind.controller is not None:
+        from bridge.cli._controller import run_words
+
+        return run_words(kind.controller(), Path.cwd(), words, stand_in=controller)
     if kind.command:
         code: int = import_module(kind.command).controller(controller, words)
         return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +48,9 @@ class _Run(click.Command):
         if ctx.obj is None:
             return super().invoke(ctx)
         kind, folder, words = ctx.obj
-        return import_module(kind.command).run_here(folder, words)
+        from bridge.cli._controller import run_words
+
+        return run_words(kind.controller(), folder, words)
 
 
 def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:

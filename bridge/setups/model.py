@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEnded, LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.diagnosis import DoctorCheck
+    from bridge.setups.dot_ralph.controller import Controller
     from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.options import RunOptions
     from bridge.turn.tool import Command
@@ -221,8 +222,8 @@ class SetupKind:
         begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
         reset: clears what keeps the next loop from starting; says what it did.
         own_words: what stands behind ``run`` is read as its own controller reads it.
-        command: module of the command line with its own ``controller``, and ``run_here`` or ``run_setup`` where
-            ``run`` is no general one; '': there is none.
+        controller: its own command line, of one whose loop lies in ``.ralph``; None: there is none.
+        command: module of the command line of another, with `run_setup` and `controller`; '': there is none.
     """
 
     name: str
@@ -251,6 +252,7 @@ class SetupKind:
     begun: Callable[[Path], bool] | None = None
     reset: Callable[[Path], list[str]] | None = None
     own_words: bool = False
+    controller: Callable[[], Controller] | None = None
     command: str = ""
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import Swarm
-from bridge.cli.bmalph import controller
-from bridge.setups import KINDS
+from bridge.cli._run_kind import run_controller
+from bridge.setups import KINDS, kinds
 from bridge.swarm import transport
 from bridge.swarm.courier import Courier
 from bridge.swarm.tasks import Task
@@ -147,7 +147,7 @@ def test_bmalphs_own_swarm_is_refused_with_the_next_step(
 ) -> None:
     worker = make(tmp_path / "project/.swarm/worker-1", "bmalph").path
     monkeypatch.chdir(worker)
-    assert controller(worker / ".ralph/ralph_loop.sh", []) == 1
+    assert run_controller(kinds()["bmalph"], worker / ".ralph/ralph_loop.sh", []) == 1
     told = capsys.readouterr().err
     assert f"(cd {tmp_path / 'project'} && ralph-bridge swarm run --by heading)" in told
-    assert controller(worker / ".ralph/ralph_loop.sh", ["--help"]) == 0
+    assert run_controller(kinds()["bmalph"], worker / ".ralph/ralph_loop.sh", ["--help"]) == 0

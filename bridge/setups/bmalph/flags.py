@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import TYPE_CHECKING
 
+from bridge.errors import BridgeError
 from bridge.setups.dot_ralph import flags
+from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import Arguments, Grammar
+from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.settings import KEYS
+from bridge.setups.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from bridge.setups.bmalph.opening import OpenedLoop
+    from bridge.setups.dot_ralph.controls import Shown
+    from bridge.setups.dot_ralph.folder import Folder
 
 USAGE = f"""\
 Usage: ralph_loop.sh [OPTIONS]
@@ -27,3 +39,48 @@ GRAMMAR = Grammar(flags={"-l": "live", "--live": "live"})
 def parse(arguments: Sequence[str]) -> Arguments:
     """Read the options; see :func:`bridge.setups.dot_ralph.flags.parse`."""
     return flags.parse(arguments, GRAMMAR)
+
+
+_SWARM = """bmalph's own swarm deletes what its workers haven't committed or merged: none is started here
+  next: (cd {project} && ralph-bridge swarm run --by heading)"""
+
+
+def _check(folder: Folder) -> None:
+    from bridge.setups.unserved import refuse
+
+    if folder.project.parent.name == ".swarm":
+        raise BridgeError(_SWARM.format(project=shlex.quote(str(folder.project.parents[1]))))
+    refuse(folder.project, os.environ)
+
+
+def _act(given: Arguments, folder: Folder, now: float) -> Shown:
+    from bridge.setups.dot_ralph.controls import CONTROLS
+
+    return CONTROLS[given.action](folder, now)
+
+
+def _options(given: Arguments) -> RunOptions:
+    return RunOptions(
+        given=given.options,
+        live="live" in given.flags,
+        max_iterations=given.max_iterations,
+        max_minutes=given.max_minutes,
+    )
+
+
+def _open(
+    folder: Folder,
+    _given: Arguments,
+    options: RunOptions,
+    tell: Callable[[str], None],
+    _env: Mapping[str, str],
+) -> AbstractContextManager[OpenedLoop]:
+    from bridge.setups.bmalph.opening import open_loop
+
+    return open_loop(folder, options, tell)
+
+
+CONTROLLER = Controller(
+    usage=USAGE, grammar=GRAMMAR, keys=KEYS, folder=locate, check=_check, act=_act, options=_options, open=_open,
+    by_path=True,
+)  # fmt: skip

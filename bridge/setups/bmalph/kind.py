@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.setups.dot_ralph.controller import Controller
     from bridge.setups.model import Adopted, Opened, Overview
     from bridge.setups.options import RunOptions
 
@@ -23,6 +24,12 @@ def _open(
     from bridge.setups.dot_ralph.folder import locate
 
     return open_loop(locate(project), asked, tell)
+
+
+def _controller() -> Controller:
+    from bridge.setups.bmalph.flags import CONTROLLER
+
+    return CONTROLLER
 
 
 def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
@@ -125,5 +132,5 @@ KIND = SetupKind(
     plan=PlanKind(files=(".ralph/@fix_plan.md",), always=True),
     endless=True,
     installation=Installation(detect, missing, adopt, eject),
-    command="bridge.cli.bmalph",
+    controller=_controller,
 )

@@ -13,6 +13,7 @@ from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
 from bridge.setups.dot_ralph import rc
+from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.opening import (
     given_settings,
     live_needs_json,
@@ -24,7 +25,6 @@ from bridge.setups.dot_ralph.opening import (
 from bridge.setups.dot_ralph.policy import state_of
 from bridge.setups.dot_ralph.settings import resolve
 from bridge.setups.dot_ralph.tools import about_tools
-from bridge.setups.model import Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedLoop(Opened):
+class OpenedLoop(ControlledLoop):
     """A loop that may start.
 
     Attributes:
@@ -54,6 +54,10 @@ class OpenedLoop(Opened):
     driver: Driver
     settings: Settings
     loop: LoopSettings
+
+    @property
+    def live(self) -> bool:
+        return self.loop.live
 
     @property
     def calls_per_hour(self) -> int:
@@ -90,13 +94,12 @@ class OpenedLoop(Opened):
         return ""
 
     def events(
-        self, on_log: Callable[[str, str], None] = lambda _level, _line: None
+        self,
+        on_log: Callable[[str, str], None] = lambda _level, _line: None,
+        leaving: Callable[[], bool] = lambda: False,
     ) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`.
-
-        Args:
-            on_log: gets the level of each line of the loop's log, and the line.
-        """
+        """Run it; see :func:`bridge.loop.runner.run_loop`. Nobody is asked whether it is to end at a limit."""
+        del leaving
         from bridge.setups.bmalph.policy import BmalphState
         from bridge.setups.bmalph.store import BmalphStore
         from bridge.turn.driver import DriverTool

@@ -7,11 +7,21 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.setups.dot_ralph import flags
+from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import Arguments, Check, Grammar, whole
+from bridge.setups.frankbria.adoption import hand_over
+from bridge.setups.frankbria.keys import KEYS
+from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.reading import allowed_tools
+from bridge.setups.options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from bridge.setups.dot_ralph.controls import Shown
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.frankbria.opening import FrankbriaLoop
 
 USAGE = f"""\
 Usage: ralph [OPTIONS]
@@ -139,3 +149,41 @@ def extra(given: Arguments) -> dict[str, str]:
     """Return what ``--set`` gives, by name."""
     pairs = (pair.partition("=") for pair in given.own.get("--set", ()))
     return {name: value for name, _, value in pairs}
+
+
+def _act(given: Arguments, folder: Folder, now: float) -> Shown:
+    from bridge.setups.frankbria.controls import act
+
+    return act(given.action, given.words, folder, now)
+
+
+def _options(given: Arguments) -> RunOptions:
+    seconds = timeout(given)
+    return RunOptions(
+        given=given.options,
+        settings=extra(given),
+        driver=given.last("--driver"),
+        max_iterations=given.max_iterations,
+        max_minutes=given.max_minutes,
+        timeout=None if seconds is None else seconds / 60,
+        promise=given.last("--completion-promise"),
+        live=False,
+    )
+
+
+def _open(
+    folder: Folder,
+    given: Arguments,
+    options: RunOptions,
+    tell: Callable[[str], None],
+    env: Mapping[str, str],
+) -> AbstractContextManager[FrankbriaLoop]:
+    from bridge.setups.frankbria.opening import open_loop
+
+    return open_loop(folder, options, tell, env=env, sandboxed=sandboxed(given))
+
+
+CONTROLLER = Controller(
+    usage=USAGE, usage_on_stdout=True, grammar=GRAMMAR, keys=KEYS, names=("HOME",), folder=folder_of, act=_act,
+    options=_options, open=_open, hand_over=hand_over, outlives_terminal=True, asks=True,
+)  # fmt: skip

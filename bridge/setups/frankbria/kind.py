@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.setups.dot_ralph.controller import Controller
     from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.model import Adopted, Opened, Overview, Setup
     from bridge.setups.options import RunOptions
@@ -26,6 +27,12 @@ def _open(
     from bridge.setups.frankbria.opening import open_loop
 
     return open_loop(folder_of(project), asked, tell, env=os.environ)
+
+
+def _controller() -> Controller:
+    from bridge.setups.frankbria.flags import CONTROLLER
+
+    return CONTROLLER
 
 
 def _overview(project: Path, _setup: Setup | None, state: Path, now: float) -> Overview:
@@ -147,5 +154,5 @@ KIND = SetupKind(
     installation=Installation(detect, missing, _adopt, _eject, adopted=_adopted, refuse=_refuse),
     reset=_reset,
     own_words=True,
-    command="bridge.cli.frankbria",
+    controller=_controller,
 )

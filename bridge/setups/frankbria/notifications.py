@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
 from bridge.loop.policy import Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Notification(LoopEvent):
-    """Something that people want to know who are not looking."""
-
-    title: str
-    text: str
+from bridge.setups.dot_ralph.controller import Notification
 
 
 def notification(event: LoopEvent) -> Notification | None:

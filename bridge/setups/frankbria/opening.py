@@ -10,6 +10,7 @@ from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
 from bridge.setups.dot_ralph.common import breaker_settings
+from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.dot_ralph.opening import (
     given_settings,
@@ -26,7 +27,6 @@ from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.refusals import refuse
 from bridge.setups.frankbria.settings import resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
-from bridge.setups.model import Opened
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
     from bridge.setups.frankbria.settings import FrankbriaSettings
     from bridge.setups.options import RunOptions
     from bridge.turn.driver import LoopDriver
+    from bridge.turn.tool import Command
 
     Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class FrankbriaLoop(Opened):
+class FrankbriaLoop(ControlledLoop):
     """A loop that may start.
 
     Attributes:
@@ -63,6 +64,32 @@ class FrankbriaLoop(Opened):
     name: str
     shown: str
     version: str = ""
+
+    @property
+    def live(self) -> bool:
+        return self.settings.live
+
+    @property
+    def only_shown(self) -> bool:
+        return self.settings.dry_run
+
+    def begun(self) -> tuple[str, LoopSettings]:
+        return self.shown, self.loop
+
+    def preview(self) -> tuple[Sequence[str], Command]:
+        """Give the first command, and the settings with their sources (trap F25)."""
+        from bridge.setups.dot_ralph.files import sessions
+        from bridge.setups.frankbria.layout import read_plan
+        from bridge.setups.frankbria.store import context_of
+        from bridge.turn.driver import build_command
+
+        resumes = self.loop.resume and self.driver.supports_sessions()
+        session = sessions.peek(self.folder) if resumes else None
+        plan = read_plan(self.folder.project, self.settings.optional_sections)
+        context = context_of(FrankbriaState(), plan)
+        command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
+        shown = (f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown())
+        return [f"dry run: {self.shown} would be called, nothing is", *shown], command
 
     def events(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes
+from bridge.setups.dot_ralph.controller import OriginalNeeded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from bridge.setups.frankbria.settings import FrankbriaSettings
 
 _CLAUDE = ("claude", "claude-code")
-
-
-class OriginalNeeded(ConfigurationError):
-    """Only the original does what is asked for."""
 
 
 def refuse(settings: FrankbriaSettings, *, sandboxed: Sequence[str] = (), driver: str | None = None) -> None:

@@ -28,7 +28,7 @@ from tests.setups.bmalph.inside import Time
 from tests.setups.frankbria.installation import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 NO_WAITS = """\
@@ -260,3 +260,11 @@ def project(tmp_path: Path) -> Project:
     made.git("commit", "-qm", "settings")
     made.claude()
     return made
+
+
+def run_here(folder: Path, words: Sequence[str]) -> int:
+    """Do what the words of its controller ask for in a project."""
+    from bridge.cli._controller import run_words
+    from bridge.setups.frankbria.flags import CONTROLLER
+
+    return run_words(CONTROLLER, folder, words)

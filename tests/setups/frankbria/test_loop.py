@@ -235,7 +235,7 @@ def test_an_older_cli_costs_a_warning(project: Project) -> None:
 
 
 def test_a_rollback_brings_uncommitted_work_back(project: Project) -> None:
-    from bridge.cli.frankbria import run_here
+    from tests.setups.frankbria.conftest import run_here
 
     project.write("README.md", "mine\n")
     project.write("new.txt", "new\n")
@@ -251,7 +251,7 @@ def test_a_rollback_brings_uncommitted_work_back(project: Project) -> None:
 def test_a_rollback_takes_equal_files_for_no_conflict_and_overwrites_no_work(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from bridge.cli.frankbria import run_here
+    from tests.setups.frankbria.conftest import run_here
 
     project.write("new.txt", "new\n")
     project.claude(otherwise="say Nothing")
@@ -272,7 +272,7 @@ def test_a_rollback_takes_equal_files_for_no_conflict_and_overwrites_no_work(
 
 
 def test_what_is_done_at_once(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    from bridge.cli.frankbria import run_here
+    from tests.setups.frankbria.conftest import run_here
 
     project.settings("this is no setting")  # which nothing here reads
     assert run_here(project.path, ["--status", "--bogus"]) == 0
@@ -315,7 +315,7 @@ def test_what_is_done_at_once(project: Project, capsys: pytest.CaptureFixture[st
     ],
 )
 def test_what_only_the_original_does_starts_nothing(project: Project, words: list[str], lines: list[str]) -> None:
-    from bridge.cli.frankbria import run_here
+    from tests.setups.frankbria.conftest import run_here
 
     project.settings(*lines)
     before = project.files()

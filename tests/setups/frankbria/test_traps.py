@@ -436,7 +436,7 @@ def test_f26_progress_is_json_whatever_is_printed(project: Project) -> None:
 
 @pytest.mark.parametrize("words", ["--help", "-s", "--circuit-status", "--reset-session", "--bogus", "-t 500"])
 def test_f27_nothing_is_created_where_there_is_no_project(project: Project, words: str) -> None:
-    from bridge.cli.frankbria import run_here
+    from tests.setups.frankbria.conftest import run_here
 
     empty = project.home.path / "elsewhere"
     empty.mkdir()

@@ -1,0 +1,224 @@
+"""The command line of a setup's own controller: for its stand-in, and for ``run`` where the words are its own."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.cli._terminal import guarded, say, say_all, write
+from bridge.errors import BridgeError
+from bridge.resources import os_text
+from bridge.setups.dot_ralph.controller import Notification, OriginalNeeded
+from bridge.setups.dot_ralph.flags import parse
+from bridge.wording import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from bridge.loop.events import LoopEvent
+    from bridge.setups.dot_ralph.controller import ControlledLoop, Controller
+    from bridge.setups.dot_ralph.flags import Arguments
+    from bridge.setups.dot_ralph.folder import Folder
+
+    Opening = Callable[[Callable[[str], None]], AbstractContextManager[ControlledLoop]]
+
+_PATIENCE = 5.0
+"""Seconds that a program that notifies may take."""
+_START = (
+    "import sys; p = sys.argv.pop(1); p in sys.path or sys.path.insert(0, p); "
+    "{}from bridge.cli import main; sys.exit(main())"
+)
+
+
+def run_words(control: Controller, project: Path, words: Sequence[str], *, stand_in: Path | None = None) -> int:
+    """Do what the words ask for.
+
+    Args:
+        control: the controller.
+        project: its folder.
+        words: of the command line.
+        stand_in: the controller's path where a stand-in of ours was called; what only the original does goes to it.
+
+    Returns:
+        The original's exit code: 0 for what is done at once and for every orderly end of a loop, 1 for what is
+        wrong before it starts.
+    """
+    given = parse([os_text(word) for word in words], control.grammar)
+    hand_over = control.hand_over if stand_in is not None else None
+    if given.action == "unknown" and hand_over is not None:
+        hand_over(words)
+    if given.action in ("error", "unknown"):
+        usage = f"{given.message}\n\n{control.usage}" if given.action == "unknown" else given.message
+        if control.usage_on_stdout:
+            write(usage if given.action == "unknown" else "")
+            usage = given.message
+        say_all(usage.rstrip("\n"))
+        return 1
+    if given.action == "help":
+        write(control.usage)
+        return 0
+    try:
+        return _act(control, control.folder(given.last("--project") or project), words, given, stand_in)
+    except OriginalNeeded as error:
+        if hand_over is not None:
+            hand_over(words)
+        say_all(f"Error: {error}")
+    except BridgeError as error:
+        say_all(f"Error: {error}")
+    return 1
+
+
+def _act(control: Controller, folder: Folder, words: Sequence[str], given: Arguments, stand_in: Path | None) -> int:
+    from bridge.loop.notify import notifying, read_notify
+
+    if given.action != "run":
+        shown = control.act(given, folder, time.time())
+        write(shown.text)
+        return shown.code
+    options = control.options(given)
+    monitor = "monitor" in given.flags
+    if monitor:
+        _require_tmux()  # first: the agent's name is asked of its driver
+        options = replace(options, dry_run=True)
+    opening = partial(control.open, folder, given, options)
+    notices = nullcontext()
+    if "--notify-on" in control.grammar.own:
+        notify = read_notify(os.environ, given.own.get("--notify", ()), given.last("--notify-on"))
+        notices = notifying(notify)  # type: ignore[assignment]
+    with _ignoring_hangups() if control.outlives_terminal else nullcontext(), guarded(), notices:
+        control.check(folder)
+        if monitor:
+            return _monitor(control, folder, words, lambda tell: opening(tell, os.environ), stand_in)
+        return _run(control, lambda tell: opening(tell, os.environ), quiet="quiet" in given.flags)
+
+
+@contextmanager
+def _ignoring_hangups() -> Iterator[None]:
+    """A closed terminal ends no loop here: its log is enough."""
+    before = signal.getsignal(signal.SIGHUP)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
+    from bridge.cli._as_controller import ControllerScreen
+    from bridge.cli._run_kind import preview
+    from bridge.cli._summary import first_line
+    from bridge.loop.events import Waiting
+
+    keys = _Keys()
+    screen = ControllerScreen(live=False, quiet=quiet)
+    with opening(screen.warn) as opened:
+        if opened.only_shown:
+            return preview(opened)
+        screen = ControllerScreen(live=opened.live, quiet=quiet)
+        screen.say(first_line(*opened.begun()))
+
+        def further(event: LoopEvent) -> None:
+            if isinstance(event, Notification):
+                _on_desktop(event.title, event.text, screen.ring)
+            elif control.asks and isinstance(event, Waiting) and event.first and event.reason == "api_limit":
+                screen.tell("The provider's limit is reached. 1: wait until it ends, 2: leave (then Enter)\n")
+
+        end = screen.run(lambda on_log: opened.events(on_log, keys.leaving), further)
+        if remark := opened.remark(end):
+            screen.tell(f"{remark}\n")
+        screen.ended(end)
+    return 0
+
+
+def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:
+    """Notify by ``osascript``, else by ``notify-send``, else by the bell."""
+    import shutil
+
+    from bridge.process.ask import ask
+
+    title, text = (one_line(part, 500).lstrip("-") for part in (title, text))  # "-": an option of notify-send
+    quoted = [part.replace("\\", "\\\\").replace('"', '\\"') for part in (text, title)]
+    programs = (
+        ["osascript", "-e", 'display notification "{}" with title "{}"'.format(*quoted)],
+        ["notify-send", title, text],
+    )
+    for argv in programs:
+        if shutil.which(argv[0]) and ask(argv, cwd="/", env=os.environ, patience=_PATIENCE).ok:
+            return
+    ring()
+
+
+class _Keys:
+    """What somebody types while the loop waits for a provider's limit."""
+
+    def __init__(self) -> None:
+        self._open = True
+
+    def leaving(self) -> bool:
+        """Whether that was a 2."""
+        try:
+            while self._open and select.select([0], [], [], 0)[0]:
+                typed = os.read(0, 100)
+                self._open = bool(typed)
+                if b"2" in typed:
+                    return True
+        except (OSError, ValueError):
+            self._open = False
+        return False
+
+
+def _require_tmux() -> None:
+    import shutil
+
+    if shutil.which("tmux") is None:
+        raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
+
+
+def _monitor(
+    control: Controller, folder: Folder, words: Sequence[str], opening: Opening, stand_in: Path | None
+) -> int:
+    """Start the loop in tmux, and show it where there is a terminal to show it on.
+
+    Whatever keeps it from starting shows here, before there are panes.
+    """
+    import subprocess
+
+    from bridge.setups.dot_ralph.monitor import tmux_commands, tmux_titles, without_monitor
+
+    with opening(lambda _line: None) as opened:
+        runs, _ = opened.begun()
+        agent = runs if isinstance(runs, str) else runs.display_name()
+    here = [sys.executable, "-P", "-c"]
+    package = str(Path(__file__).resolve().parents[2])
+    loop = ["bash", str(stand_in)] if control.by_path else [*here, _START.format(""), package, "run"]
+    session = f"ralph-{int(time.time())}-{os.getpid()}"
+    # In a tmux of its own, or it would ask the one that we are in to nest.
+    env = {name: value for name, value in os.environ.items() if name != "TMUX"}
+    for command in tmux_commands(
+        folder,
+        session=session,
+        loop=loop,
+        words=without_monitor(words, control.grammar.with_value),
+        watch=[*here, _START.format("sys.argv[1:] = ['watch']; "), package],
+        env=os.environ,
+        names=[*control.names, *(name for key in control.keys for name in (key.name, key.alias) if name)],
+    ):
+        done = subprocess.run(command, env=env, capture_output=True, check=False, text=True, errors="replace")
+        if done.returncode:
+            raise BridgeError(f"{' '.join(command[:2])} failed: {done.stderr.strip()}\n  next: try --live instead")
+    for command in tmux_titles(session, agent):  # a tmux of before 2.6 has none, and the panes are there without
+        subprocess.run(command, env=env, capture_output=True, check=False)
+    say(f"the loop runs in tmux: tmux attach -t {session}")
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        subprocess.run(["tmux", "attach-session", "-t", f"={session}"], env=env, check=False)
+    return 0

@@ -1,0 +1,108 @@
+"""A controller whose loop lies in ``.ralph``: its own command line, as a stand-in takes it, and what it does."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.loop.events import LoopEvent
+from bridge.setups.model import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from typing import NoReturn
+
+    from bridge.driver import Driver
+    from bridge.loop.store import LoopSettings
+    from bridge.setups.dot_ralph.controls import Shown
+    from bridge.setups.dot_ralph.flags import Arguments, Grammar
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.keys import SettingKey
+    from bridge.setups.options import RunOptions
+
+
+class OriginalNeeded(ConfigurationError):
+    """Only the original does what is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification(LoopEvent):
+    """Something that people want to know who are not looking."""
+
+    title: str
+    text: str
+
+
+class ControlledLoop(Opened):
+    """A loop that may start, and that a controller shows."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def live(self) -> bool:
+        """Show output while it comes."""
+
+    @property
+    def only_shown(self) -> bool:
+        """It is to be shown what would run, and no more."""
+        return False
+
+    @abstractmethod
+    def begun(self) -> tuple[Driver | str, LoopSettings]:
+        """Say what runs, and how."""
+
+    @abstractmethod
+    def events(
+        self,
+        on_log: Callable[[str, str], None] = lambda _level, _line: None,
+        leaving: Callable[[], bool] = lambda: False,
+    ) -> Generator[LoopEvent, None, None]:
+        """Run it.
+
+        Args:
+            on_log: gets the level of each line of the loop's log, and the line.
+            leaving: says whether somebody wants no wait for a provider's limit.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controller:
+    """One of them.
+
+    Attributes:
+        usage: its help. usage_on_stdout: where that goes behind a mistake, too.
+        grammar: of its options.
+        keys: the settings of its loop. names: further variables of the environment that it reads.
+        folder: the loop's folder of a project.
+        check: raises BridgeError for a folder in which no loop is to start.
+        act: does at once what an option asks for, given the time.
+        options: what a loop is asked.
+        open: checks everything and loads what runs; with what is asked, who gets notices, and the environment.
+        hand_over: becomes the original, with its words; None: the stand-in has no such way.
+        by_path: in tmux the loop is started by its controller; else by ``ralph-bridge run``.
+        outlives_terminal: a closed terminal ends no loop.
+        asks: at a provider's limit somebody may type that the loop is to end.
+    """
+
+    usage: str
+    usage_on_stdout: bool = False
+    grammar: Grammar
+    keys: Sequence[SettingKey]
+    names: Sequence[str] = ()
+    folder: Callable[[str | Path], Folder]
+    check: Callable[[Folder], None] = lambda _folder: None
+    act: Callable[[Arguments, Folder, float], Shown]
+    options: Callable[[Arguments], RunOptions]
+    open: Callable[
+        [Folder, Arguments, RunOptions, Callable[[str], None], Mapping[str, str]],
+        AbstractContextManager[ControlledLoop],
+    ]
+    hand_over: Callable[[Sequence[str]], NoReturn] | None = None
+    by_path: bool = False
+    outlives_terminal: bool = False
+    asks: bool = False
