@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -236,7 +237,7 @@ def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
         run = None if everything or state is None else state.run_id
         found = listed(find_repository(layout.project, FILES), run)
         if as_json:
-            print_json({"checkpoints": [each.document() for each in found]})
+            print_json({"checkpoints": [asdict(each) for each in found]})
         else:
             write("".join(f"{line}\n" for line in checkpoint_lines(found, runs=run is None)))
         return 0
@@ -258,7 +259,7 @@ def restore(*, number: int, project: str | None, as_json: bool, run: str | None)
 
         done = restore_checkpoint(_layout(project), number, run)
         if as_json:
-            document = {"checkpoint": done.checkpoint.document(), "saved": done.saved, "changed": done.changed}
+            document = {"checkpoint": asdict(done.checkpoint), "saved": done.saved, "changed": done.changed}
             print_json(document)
         else:
             write(

@@ -9,8 +9,8 @@ passed by unasked.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 
@@ -55,10 +55,6 @@ class Checkpoint:
     kind: Kind
     subject: str
     run: str
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

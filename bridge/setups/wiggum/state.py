@@ -256,10 +256,9 @@ class _StateReader:
         return tuple(map(_hashed, filter(None, self.strings("error_hashes"))))
 
     def by_fields(self, kind: type, *names: str, defaults: Any = None) -> dict[str, Any]:
-        """Return values for fields of a dataclass, each of its default's type."""
-        defaults = defaults or kind()
-        names = names or tuple(each.name for each in fields(kind))
-        return {name: self.take(name, type(getattr(defaults, name)), getattr(defaults, name)) for name in names}
+        """Return values for fields of a dataclass, each of its default's type; None stands for no text."""
+        before = {name: getattr(defaults or kind(), name) for name in names or [each.name for each in fields(kind)]}
+        return {name: self.take(name, str if old is None else type(old), old) for name, old in before.items()}
 
     def inner(self, key: str) -> _StateReader:
         """Return a reader of an object inside; of an empty one when it is missing."""
@@ -310,7 +309,7 @@ def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> Wiggum
         "breaker": _breaker(inner["breaker"], reader),
         "breaker_settings": _settings(inner["breaker_settings"]),
         "checkpoints": Checkpointing(**inner["checkpoints"].by_fields(Checkpointing)),
-        "turn": _turn(turn) if turn.rest else None,
+        "turn": OpenTurn(**turn.by_fields(OpenTurn, defaults=OpenTurn(0))) if turn.rest else None,
         "completed_items": reader.strings("completed_items"),
         "max_minutes": reader.take("max_minutes", float, None),
         "by_default": reader.strings("by_default") if ours else tuple(unnamed),
@@ -318,12 +317,9 @@ def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> Wiggum
         "plan_completes": reader.take("plan_completes", bool, not ours),
         "exit_code": reader.take("exit_code", int, None),
     }
-    for name in ("iteration", "max_iterations", "remaining_items", "total_items", "blocks"):
-        values[name] = reader.take(name, int, getattr(defaults, name))
+    values |= reader.by_fields(WiggumState, *_PLAIN, defaults=defaults)
     if values["iteration"] > _MOST_ITERATIONS:  # it has to be counted on
         raise reader.wrong("iteration", values["iteration"], f"at most {_MOST_ITERATIONS}")
-    for name in _TEXTS:
-        values[name] = reader.take(name, str, getattr(defaults, name))
     if not values["completion_promise"].strip():
         raise reader.wrong("completion_promise", values["completion_promise"], "the text of a promise")
     values["session_id"] = values["session_id"] or None
@@ -338,7 +334,8 @@ def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> Wiggum
     return WiggumState(**values, extra=reader.rest | {key: each.rest for key, each in inner.items() if each.rest})
 
 
-_TEXTS = (
+_PLAIN = (
+    *("iteration", "max_iterations", "remaining_items", "total_items", "blocks"),
     *("task_name", "task_hash", "prompt_hash", "run_id", "started_at", "updated_at", "completion_promise"),
     *("session_id", "tool", "last_action", "last_diff_hash", "outcome", "reason", "ended_at"),
 )
@@ -355,10 +352,9 @@ def _breaker(reader: _StateReader, top: _StateReader) -> WiggumBreaker:
         raise reader.wrong("state", given, " or ".join(WiggumCircuit))
     lengths = reader.take("output_lengths", list, [])
     streaks = reader.take("error_streaks", dict, {})
-    counts = ("reason", "trip", "same_error_count", "opens", "same_message_count", "message_hash")
+    counts = ("opened_at", "reason", "trip", "same_error_count", "opens", "same_message_count", "message_hash")
     return WiggumBreaker(
         state=WiggumCircuit(circuit),
-        opened_at=reader.take("opened_at", str, None),
         no_change_count=idle,
         error_hashes=hashes,
         output_lengths=tuple(each for each in lengths if whole(each) is not None),
@@ -375,11 +371,4 @@ def _settings(reader: _StateReader) -> WiggumBreakerSettings:
         on_stuck=reader.word("on_stuck", words, base.on_stuck),
         cooldown_minutes=reader.take("cooldown_minutes", float, base.cooldown_minutes),
         **reader.by_fields(WiggumBreakerSettings, "no_change", "same_error", "output_decline"),
-    )
-
-
-def _turn(reader: _StateReader) -> OpenTurn:
-    tree = reader.take("tree", str, None)
-    return OpenTurn(
-        tree=tree, **reader.by_fields(OpenTurn, "number", "started_at", "head", "blocks", defaults=OpenTurn(0))
     )

@@ -88,7 +88,7 @@ def read_entries(lines: Iterable[bytes]) -> LastMessage:
             final = final and whole
             continue
         role, message = _role(entry)
-        if role == "user" and (parts or not _is_result(message.get("content"))):
+        if role == "user" and (parts or "tool_result" not in _kinds(message.get("content"))):
             break
         if role == "user":
             final = False
@@ -99,7 +99,7 @@ def read_entries(lines: Iterable[bytes]) -> LastMessage:
         if text := _text(message.get("content")):
             parts.insert(0, text)
             identity = message.get("id")
-        elif not parts and _works(message.get("content")):
+        elif not parts and "tool_use" in _kinds(message.get("content")):
             final = False  # a tool was called last: the answer is yet to come
     return LastMessage("\n".join(parts), final and bool(parts), whole and bool(parts))
 
@@ -136,7 +136,7 @@ def tool_errors(path: Path) -> tuple[str, ...]:
     for line in _backwards(path):
         entry = _parsed(line)
         role, message = _role(entry or {})
-        if role == "user" and not _is_result(message.get("content")):
+        if role == "user" and "tool_result" not in _kinds(message.get("content")):
             break
         if entry and role:
             turn.append(entry)
@@ -147,11 +147,7 @@ def used_tools(path: Path) -> bool:
     """Say whether the turn that the transcript ends with has used a tool, as far as it is written."""
     for line in _backwards(path):
         role, message = _role(_parsed(line) or {})
-        content = message.get("content")
-        kinds = (
-            {each.get("type") for each in content if isinstance(each, dict)} if isinstance(content, list) else set()
-        )
-        if kinds & {"tool_use", "tool_result"}:
+        if _kinds(message.get("content")) & {"tool_use", "tool_result"}:
             return True
         if role == "user":
             return False
@@ -212,17 +208,10 @@ def _text(content: object) -> str:
     return "\n".join(each["text"] for each in blocks if isinstance(each.get("text"), str))
 
 
-def _is_result(content: object) -> bool:
-    """Say whether that is what tools gave, and nothing that the user said."""
-    return isinstance(content, list) and any(
-        isinstance(each, dict) and each.get("type") == "tool_result" for each in content
-    )
-
-
-def _works(content: object) -> bool:
-    return isinstance(content, list) and any(
-        isinstance(each, dict) and each.get("type") == "tool_use" for each in content
-    )
+def _kinds(content: object) -> set[object]:
+    """Return the types of a message's blocks; what tools gave is no word of the user's."""
+    blocks = content if isinstance(content, list) else []
+    return {each["type"] for each in blocks if isinstance(each, dict) and isinstance(each.get("type"), str)}
 
 
 # -- errors of tools ---------------------------------------------------------------------------------
@@ -276,11 +265,8 @@ def _cause(error: str) -> str:
 
     text = re.sub(r"</?tool_use_error>", "", error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    output = next(
-        (line for line in lines if not re.fullmatch(r"exit (?:code|status)[: ]+\d+", line, re.IGNORECASE)),
-        lines[0] if lines else "",
-    )
-    return error_in(text) or fingerprint(output)
+    own = [line for line in lines if not re.fullmatch(r"exit (?:code|status)[: ]+\d+", line, re.IGNORECASE)]
+    return error_in(text) or fingerprint(next(iter([*own, *lines]), ""))
 
 
 def _results(entry: dict[str, Any], names: dict[str, str]) -> Iterator[_Result]:
