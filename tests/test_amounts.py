@@ -18,9 +18,9 @@ from bridge.records import read_json, to_json
 from bridge.report.charts import growth
 from bridge.report.model import read_turn
 from bridge.setups.dot_ralph.rules.breaker import read_breaker
-from bridge.stream.analysis.resets import reset_time
+from bridge.stream.analysis.limits import reset_time
 from bridge.stream.events import Reader
-from bridge.stream.events.details import Usage
+from bridge.stream.events.base import Usage
 from bridge.swarm.record import EventsTail, SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.status import shown
 from bridge.swarm.tasks import Task

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.caps import Caps, Spent
-    from bridge.stream.events.details import Usage
+    from bridge.stream.events.base import Usage
 
 FILE = "turns.jsonl"
 MOST_BYTES = 8 * 1024 * 1024

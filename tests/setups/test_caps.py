@@ -13,7 +13,7 @@ import pytest
 
 from bridge.loop.caps import Caps, Spent
 from bridge.loop.turn_records import Tally, TurnRecord
-from bridge.stream.events.details import Usage
+from bridge.stream.events.base import Usage
 
 if TYPE_CHECKING:
     from tests.setups.conftest import Setup

@@ -1,11 +1,10 @@
 """What a run of a CLI came to, from its output: see :class:`Analysis` and :func:`analyze_file`."""
 
 from bridge.stream.analysis.analyzer import Analyzer, analyze, analyze_file
-from bridge.stream.analysis.facts import Limit, LimitKind, RunFacts, iso
 from bridge.stream.analysis.fingerprint import fingerprint
-from bridge.stream.analysis.model import Analysis
+from bridge.stream.analysis.limits import reset_time
+from bridge.stream.analysis.model import Analysis, Limit, LimitKind, RunFacts, iso
 from bridge.stream.analysis.permanent import PermanentFailure, PermanentReason
-from bridge.stream.analysis.resets import reset_time
 
 __all__ = [
     "Analysis",

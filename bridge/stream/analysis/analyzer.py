@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import OutputUnreadable
-from bridge.stream.analysis.facts import iso
 from bridge.stream.analysis.fingerprint import fingerprint
 from bridge.stream.analysis.limits import find_limit, limit_in_events, own_words
-from bridge.stream.analysis.model import Analysis
+from bridge.stream.analysis.model import Analysis, iso
 from bridge.stream.analysis.permanent import find_permanent
 from bridge.stream.analysis.scan import Length, Scan
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from bridge.stream.analysis.facts import Limit, RunFacts
+    from bridge.stream.analysis.model import Limit, RunFacts
     from bridge.stream.analysis.verdict import StatusVerdict
     from bridge.stream.events import Details
 

@@ -21,7 +21,7 @@ from bridge.wording import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.stream.analysis.facts import Limit, RunFacts
+    from bridge.stream.analysis.model import Limit, RunFacts
     from bridge.stream.events import Answer, Details
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
 from bridge.stream.analysis.fingerprint import error_lines
-from bridge.stream.analysis.words import COMPLETION, NO_WORK, refusal
+from bridge.stream.analysis.scan import COMPLETION, NO_WORK, refusal
 from bridge.stream.events.base import clean, mapping, word
 from bridge.stream.status import StatusBlock, parse_status
 
 if TYPE_CHECKING:
-    from bridge.stream.analysis.facts import RunFacts
+    from bridge.stream.analysis.model import RunFacts
     from bridge.stream.analysis.scan import Scan
     from bridge.stream.documents import JsonObject
     from bridge.stream.events import Answer, Details

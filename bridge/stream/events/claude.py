@@ -1,4 +1,6 @@
-"""Claude Code: ``--output-format json`` (one object, or an array with ``--verbose``) and ``stream-json``.
+"""Claude Code, and the two that print nearly its events: cursor, and Qwen Code.
+
+Claude: ``--output-format json`` (one object, or an array with ``--verbose``) and ``stream-json``.
 
 Amp prints the same events. Measured with claude 2.1: the session id is on every line; ``subtype`` says
 "success" even when ``is_error`` is true; an interrupt ends the stream without a result, status 0.
@@ -6,12 +8,22 @@ Amp prints the same events. Measured with claude 2.1: the session id is on every
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount, total
-from bridge.stream.events.base import Family, block_texts, generic_session_id, items, kind, mapping, word
-from bridge.stream.events.details import Usage, refused
+from bridge.stream.events.base import (
+    Family,
+    Usage,
+    block_texts,
+    generic_session_id,
+    items,
+    kind,
+    mapping,
+    refused,
+    word,
+)
 from bridge.timestamps import moment
 
 if TYPE_CHECKING:
@@ -171,3 +183,78 @@ def result_denials(record: JsonObject) -> list[str]:
         refused(denial.get("tool_name"), denial.get("tool_input"))
         for denial in items(record.get("permission_denials"))
     ]
+
+
+class Cursor(Claude):
+    """Reads the events of cursor-agent, ``--output-format json`` and ``stream-json``.
+
+    Not run by us: the shapes are from its public documentation. With partial output, a piece of text is an
+    assistant event that has ``timestamp_ms`` and no ``model_call_id``; events with the whole message follow.
+    """
+
+    name = "cursor"
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        """Say whether it is cursor's and not claude's."""
+        match kind(event):
+            case "system":
+                return event.get("subtype") == "init" and "session_id" in event and "tools" not in event
+            case "result":
+                return "request_id" in event and "num_turns" not in event and "exitCode" not in event
+            case "tool_call":
+                return "call_id" in event or "tool_call" in event
+            case "thinking":
+                return event.get("subtype") in ("delta", "completed")
+        return False
+
+    def event(self, event: JsonObject) -> None:
+        """Take in one event."""
+        if kind(event) == "assistant" and "timestamp_ms" in event and "model_call_id" not in event:
+            self._piece(block_texts(mapping(event.get("message")).get("content")))
+            return
+        super().event(event)
+        if kind(event) == "result":
+            # All messages in one string without a break; the last one is what `final_text` means.
+            last = "".join("".join(self.texts.all()[-1:]).split())
+            if last and "".join(self.final.split()).endswith(last):
+                self.final = ""
+        if kind(event) in ("assistant", "tool_call", "result"):
+            self._next_block()
+
+
+_API_ERROR = re.compile(r"\[API Error: (?:(\d{3})\b)?.*\]\s*", re.DOTALL)
+
+
+class Qwen(Claude):
+    """Reads the events of Qwen Code, ``--output-format json`` (an array in one line) and ``stream-json``.
+
+    Measured with 0.24 and 0.15. An error of the API is printed as a message of the assistant's, too; 0.15 takes it
+    for the result of a turn that went well, with status 0.
+    """
+
+    name = "qwen"
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        """Say whether it is qwen's and not claude's."""
+        return kind(event) == "system" and "qwen_code_version" in event
+
+    def event(self, event: JsonObject) -> None:
+        """Take in one event."""
+        if kind(event) == "assistant" and not event.get("parent_tool_use_id"):
+            message = mapping(event.get("message"))
+            if _API_ERROR.fullmatch(block_texts(message.get("content"))):
+                self._drop_pieces()
+                return
+        super().event(event)
+
+    def _result(self, event: JsonObject) -> None:
+        super()._result(event)
+        error = word(mapping(event.get("error")).get("message"))
+        if found := _API_ERROR.fullmatch(error or word(event.get("result"))):
+            self.api_error_status = int(found[1]) if found[1] else None
+            error = found[0].strip()
+            self.final = ""
+        if error:
+            self.failed(error)

@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
-from bridge.stream.events.base import Family, block_texts, kind, mapping, word
-from bridge.stream.events.details import Usage
+from bridge.stream.events.base import Family, Usage, block_texts, kind, mapping, word
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
-from bridge.stream.events.base import Family, kind, mapping, word
-from bridge.stream.events.details import Usage
+from bridge.stream.events.base import Family, Usage, kind, mapping, word
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount, total
-from bridge.stream.events.base import Answer, Family, kind, mapping, word
-from bridge.stream.events.details import Usage, refused
+from bridge.stream.events.base import Answer, Family, Usage, kind, mapping, refused, word
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.amounts import total
-from bridge.stream.events.base import Family, block_texts, kind, mapping, word
-from bridge.stream.events.details import refused
+from bridge.stream.events.base import Family, block_texts, kind, mapping, refused, word
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.stream.documents import HELD_LIMIT, Held, parse_line, parse_whole
-from bridge.stream.events.base import Answer, Family, generic_session_ids
-from bridge.stream.events.claude import Claude
+from bridge.stream.events.base import Answer, Details, Family, generic_session_ids
+from bridge.stream.events.claude import Claude, Cursor, Qwen
 from bridge.stream.events.cline import Cline
 from bridge.stream.events.codex import Codex
 from bridge.stream.events.copilot import Copilot
-from bridge.stream.events.cursor import Cursor
-from bridge.stream.events.details import Details
 from bridge.stream.events.document import JSON, Document, OneObject, is_result, single
 from bridge.stream.events.gemini import Gemini
 from bridge.stream.events.opencode import OpenCode
-from bridge.stream.events.qwen import Qwen
 from bridge.stream.events.texts import NoTexts
 
 if TYPE_CHECKING:
