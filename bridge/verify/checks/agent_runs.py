@@ -20,8 +20,8 @@ from bridge.verify.harms import (
 )
 from bridge.verify.model import INFO, WARNING
 from bridge.verify.probe.agent import FIRST, PROMPT_FILE, SECOND, STATUS
-from bridge.verify.probe.far import WRAPPERS
-from bridge.verify.registry import AGENT, Problem, behaviour, said
+from bridge.verify.probe.far import WRAPPERS, why_unjudged
+from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +70,8 @@ def prompt_reaches(subject: Subject) -> Iterator[Problem]:
     if not run.started:
         why = f": {said(run.stderr.decode(errors='replace'))}" if run.stderr else ""
         yield Problem(f"{probe.cli()} is not run{why}")
+    elif run.unfollowed:
+        raise CannotTell(why_unjudged(run.unfollowed))
     elif not run.prompt:
         yield Problem("the prompt does not arrive whole and unchanged")
     elif run.prompt != "stdin" and not (

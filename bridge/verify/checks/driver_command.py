@@ -12,7 +12,7 @@ from bridge.verify.command_line import shell_name
 from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT, WRONG_STATUS
 from bridge.verify.model import INFO
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
-from bridge.verify.probe.far import WRAPPERS, spoilt_json, strings_in_json
+from bridge.verify.probe.far import WRAPPERS, spoilt_json, strings_in_json, why_unjudged
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE, PROMPT_PARTS, part_file
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HOOK = "driver_build_command"
 
 
-_HARMLESS = ("env", "bash", "sh", "dash", "timeout", "gtimeout", "nice", "nohup", "stdbuf", "command", "setsid")
+_HARMLESS = ("env", "bash", "sh", "dash", "timeout", "nice", "nohup", "stdbuf", "command")
 """Wrappers that only start what follows them, so that it can be tried with the scripted CLI."""
 
 
@@ -160,7 +160,10 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
     argv = probe.argv(Build())
     if not argv or not probe.cli():
         return
-    if (problem := _not_started(probe, argv)) is not None:
+    installed = shutil.which(argv[0], path=probe.scratch.path) is not None
+    if (unfollowed := probe.arrived(Build()).unfollowed) and installed:
+        raise CannotTell(why_unjudged(unfollowed))
+    if not unfollowed and (problem := _not_started(probe, argv)) is not None:
         yield problem
         return
     base = os.path.basename(probe.cli())
@@ -174,22 +177,20 @@ def begins_with_cli(subject: Subject) -> Iterator[Problem]:
         )
         return
     followed = any(os.path.basename(a) == base for a in argv[1:] if text not in a)
-    received = probe.received(Build())
-    followed = followed or (received.known and os.path.basename(received.direct[0]) == base)
+    received = probe.arrived(Build())
+    followed = followed or bool(unfollowed) or (received.known and os.path.basename(received.direct[0]) == base)
     if not followed and len(argv) > 2 and re.fullmatch(r"-\w*c", argv[1]):
         followed = re.search(rf"(?<![\w-]){re.escape(base)}(?![\w-])", argv[2]) is not None
     if not argv[0] or argv[0].startswith("-") or not followed or text in argv[0]:
         yield Problem(f"it begins with {said(argv[0])}", expected=f"{probe.cli()}, or a wrapper followed by it")
     elif (
-        os.path.basename(argv[0]) in _HARMLESS
-        and (probe.received(Build()).known or shutil.which(argv[0], path=probe.scratch.path) is not None)
-        and not _starts_with_prompt(probe)
+        os.path.basename(argv[0]) in _HARMLESS and (received.known or installed) and not _starts_with_prompt(probe)
     ):
         yield Problem(
             f"{said(shlex.join(argv[:3]))} does not start {probe.cli()}, or not with the prompt",
             hint="in `sh -c CODE`, what follows is $0, $1 and so on",
         )
-    elif shutil.which(argv[0], path=probe.scratch.path) is None:
+    elif not installed:
         yield Problem(f"the wrapper {said(argv[0])} is not installed here", severity=INFO)
 
 
@@ -213,7 +214,7 @@ def _refusal(probe: DriverProbe) -> str | None:
     session = probe.session() or SESSION
     for case in (Build(), Build(context=CONTEXT), Build(session=session, resume="true", tools="Read,Write")):
         live = probe.live(case)
-        for received in (probe.received(case), *((live.received,) if live is not None else ())):
+        for received in (probe.arrived(case), *((live.arrived,) if live is not None else ())):
             if received.refusal:
                 return said(received.refusal)
     return None

@@ -68,7 +68,8 @@ def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
 def _expected(probe: DriverProbe) -> list[Recording]:
     """What its CLI prints in live mode, today's shape first; empty for a CLI that isn't known."""
     live = probe.live(Build())
-    line = (probe.line(Build()) if live is None else live.received.line) or []
+    # Behind what is not followed it is the words that are there: how the CLI gets them changes no format.
+    line = [] if not probe.argv(Build()) else (probe.arrived(Build()) if live is None else live.arrived).line
     found = probe.recordings(line)
     if any(recording.name == "claude" for recording in found):
         # Whether there are partial messages is up to the command.

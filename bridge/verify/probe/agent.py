@@ -17,7 +17,7 @@ from bridge.process.table import resting
 from bridge.verify.budget import strain
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
 from bridge.verify.probe.box import box
-from bridge.verify.probe.far import REPLACED, strings_in_json
+from bridge.verify.probe.far import REPLACED, UNFOLLOWED, strings_in_json, why_unjudged
 from bridge.verify.recordings import Comparison, Recording, compare, plain, recordings_of, streamed
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class InvokeRun(NamedTuple):
 
     started: whether the CLI was run. status: of the hook, None when it had to be ended. early: whether the CLI's
     first line came through while the CLI was still at work. argv, folder: its arguments and working folder.
-    far: where the CLI only starts another program, as ssh does: the command line of that.
+    far: where the CLI only starts another program, as ssh does: the command line of that. unfollowed: a program on
+    the way that is not followed, so that nobody knows what it starts.
     """
 
     started: bool
@@ -71,6 +72,7 @@ class InvokeRun(NamedTuple):
     argv: tuple[str, ...] = ()
     folder: str = ""
     far: tuple[str, ...] = ()
+    unfollowed: str = ""
 
 
 class DisplayRun(NamedTuple):
@@ -155,25 +157,41 @@ class AgentProbe(Probe):
 
     def line(self) -> list[str] | None:
         """The command line of that program; None when it can't be told."""
+        with contextlib.suppress(ProbeFailed):
+            if program := self._invocation().unfollowed:
+                self.unseen.append(why_unjudged(program))
+        return self._line()
+
+    def _line(self) -> list[str] | None:
         with contextlib.suppress(ProbeFailed), self.by_the_way():
             run = self.invocation()
-            if run.started:
+            if run.started and not run.unfollowed:
                 return [*run.far] or [self.cli() or "", *run.argv]
         return None
 
     @once
     def recorded(self) -> list[Recording]:
         """What its CLI prints when it is called as agent_invoke does; nothing where that isn't known."""
-        line = self.line()
+        line = self._line()
         if self.marked() is None and line is not None and not any("json" in word for word in line):
             return []  # as plain text
         return self.recordings(line)
 
     # -- agent_invoke --------------------------------------------------------------------------------
 
-    @once
     def invocation(self) -> InvokeRun:
-        """agent_invoke with a CLI that records, prints a line, waits, prints more and ends with status 7."""
+        """agent_invoke with a CLI that records, prints a line, waits, prints more and ends with status 7.
+
+        Raises:
+            ProbeFailed: there is nothing to run, or the CLI is behind something that is not followed.
+        """
+        run = self._invocation()
+        if run.unfollowed and not run.started:
+            raise ProbeFailed(why_unjudged(run.unfollowed))
+        return run
+
+    @once
+    def _invocation(self) -> InvokeRun:
         word = (self.cli() or "").split()
         if not word or not self.has("agent_invoke"):
             raise ProbeFailed("there is no AGENT_CLI or no agent_invoke to run")
@@ -225,6 +243,7 @@ class AgentProbe(Probe):
 
     def _invoke(self, code: str, let_through: Callable[[], None]) -> InvokeRun:
         out = bytearray()
+        self.scratch.places.unfollowed()  # what was on the way before
         began = time.monotonic()
         with self._start(code) as process:
             early = self._read_until("agent_invoke", process, out, lambda: FIRST.strip() in out)
@@ -239,18 +258,24 @@ class AgentProbe(Probe):
                 rest, errors, status = b"", b"", None
         control = self.scratch.control
         if not (control / "stdin").exists():
-            return InvokeRun(False, "", status, bytes(out) + rest, errors, early)
+            unfollowed = self.scratch.places.unfollowed()
+            return InvokeRun(False, "", status, bytes(out) + rest, errors, early, unfollowed=unfollowed)
         argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
         words = tuple(a.decode(errors="replace") for a in argv if a)
         folder = (control / "cwd").read_text().rstrip("\n") if (control / "cwd").exists() else ""
         stdin = (control / "stdin").read_bytes()
-        way, far = self._way_of_the_prompt(argv, stdin), list[str]()
-        if way and os.path.basename(self.cli() or "") in REPLACED:
+        way, far, cli = self._way_of_the_prompt(argv, stdin), list[str](), os.path.basename(self.cli() or "")
+        unfollowed = cli if cli in UNFOLLOWED else ""
+        if way and cli in REPLACED and not unfollowed:
             line = [self.cli() or "", *(os.fsdecode(word) for word in argv[:-1])]
-            if given := self.far_end(line, [word for word in line if PROMPT.strip() not in word], stdin).given:
+            arrival = self.far_end(line, [word for word in line if PROMPT.strip() not in word], stdin)
+            if given := arrival.given:
                 far = given[:-1]
                 way = self._way_of_the_prompt([os.fsencode(word) for word in far], os.fsencode(given[-1]))
-        return InvokeRun(True, way, status, bytes(out) + rest, errors, early, words, folder, tuple(far))
+            unfollowed = arrival.unfollowed if not way or not given else ""
+        return InvokeRun(
+            True, way, status, bytes(out) + rest, errors, early, words, folder, tuple(far), unfollowed=unfollowed
+        )
 
     def _to_the_end(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         """Its outputs, to their ends.

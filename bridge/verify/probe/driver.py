@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
 from bridge.shell.protocol import quote
-from bridge.verify.probe.base import DEADLINE, HookResult, LastCommand, Probe, once
-from bridge.verify.probe.far import WRAPPERS, decoded
+from bridge.verify.probe.base import DEADLINE, HookResult, LastCommand, Probe, ProbeFailed, once
+from bridge.verify.probe.far import WRAPPERS, decoded, why_unjudged
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
 from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.clis import DriverCapabilities
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.stream.jq import Filter
     from bridge.verify.budget import Budget
     from bridge.verify.probe.base import Watched
+    from bridge.verify.probe.far import Arrival
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
@@ -39,6 +41,7 @@ def loop_functions() -> str:
     return "\n".join(f"{name}() {{\n{body}\n}}" for name, body in bodies.items() if body is not None)
 
 
+_NAME = re.compile(r"\w[\w.+-]*")
 _PLAIN = re.compile(r"[\w #.:-]*")
 
 
@@ -84,13 +87,15 @@ class Received(NamedTuple):
 
     direct: its arguments and its stdin. beside: its environment, and the files that its arguments name.
     known: whether it was started; otherwise `direct` is the command itself. refusal: what a program on the way says
-    that starts nothing.
+    that starts nothing. unfollowed: a program on the way that is not followed: nothing of this can be
+    judged.
     """
 
     direct: tuple[str, ...]
     beside: tuple[str, ...] = ()
     known: bool = True
     refusal: str = ""
+    unfollowed: str = ""
 
     @property
     def line(self) -> list[str]:
@@ -112,19 +117,34 @@ class Received(NamedTuple):
 class LiveCommand(NamedTuple):
     """One call of ``driver_prepare_live_command``.
 
-    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it. received:
-    what arrives of it at its far end.
+    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it. arrived:
+    what arrives of it at its far end, as far as that is followed.
     """
 
     result: HookResult
     command: list[str]
     left: list[str]
-    received: Received = Received((), known=False)
+    arrived: Received = Received((), known=False)
+
+    @property
+    def received(self) -> Received:
+        """What arrives of it at its far end.
+
+        Raises:
+            ProbeFailed: it is started by something that is not followed.
+        """
+        return _followed(self.arrived)
 
     @property
     def argv(self) -> list[str] | None:
         """LIVE_CMD_ARGS; None when it is no array."""
         return list(self.result.value) if isinstance(self.result.value, list) else None
+
+
+def _followed(arrived: Received) -> Received:
+    if arrived.unfollowed:
+        raise ProbeFailed(why_unjudged(arrived.unfollowed))
+    return arrived
 
 
 class DriverProbe(Probe):
@@ -300,7 +320,15 @@ CLAUDE_CMD_ARGS=()
         return argv
 
     def received(self, case: Build) -> Received:
-        """What arrives at the far end of the command of this case; nothing when none was built."""
+        """What arrives at the far end of the command of this case; nothing when none was built.
+
+        Raises:
+            ProbeFailed: it is started by something that is not followed.
+        """
+        return _followed(self.arrived(case))
+
+    def arrived(self, case: Build) -> Received:
+        """The same, as far as it is followed."""
         self.build(case)
         return self._received.get(case, Received((), known=False))
 
@@ -314,14 +342,27 @@ CLAUDE_CMD_ARGS=()
 
     def _follow(self, case: Build, argv: list[str]) -> Received:
         direct, known, environment, refusal = argv, False, list[str](), ""
-        if os.path.basename(argv[0]) in WRAPPERS:
-            given, environment, refusal, _ = self.far_end(argv, self._programs())
-            if given:
-                direct, known = given, True
-            elif case != Build() and self.received(Build()).known:
+        arrival, unfollowed = self._arrival(argv)
+        if unfollowed:
+            return Received(tuple(argv), known=False, unfollowed=unfollowed)
+        if arrival is not None:
+            environment, refusal = arrival.environment, arrival.refusal
+            if arrival.given:
+                direct, known = arrival.given, True
+            elif case != Build() and self.arrived(Build()).known:
                 return Received((), refusal=refusal)  # there it was started
         beside = [*environment, *filter(None, (self._content(value, case.prompt) for value in direct))]
         return Received(tuple(direct), tuple(beside), known, refusal)
+
+    def _arrival(self, argv: Sequence[str], status: int = 0) -> tuple[Arrival | None, str]:
+        """What a command starts, when it begins with what starts another; and what on the way is not followed."""
+        first, cli = os.path.basename(argv[0]), os.path.basename(self.cli())
+        if first not in WRAPPERS:
+            started = first != cli and _NAME.fullmatch(first) and cli in map(os.path.basename, argv[1:])
+            return None, first if started else ""
+        arrival = self.far_end(argv, self._programs(), status=status)
+        arrived = bool(cli) and cli in map(os.path.basename, arrival.given)
+        return arrival, "" if arrived else arrival.unfollowed
 
     def _programs(self) -> list[str]:
         return [*self._words_of_the_command(), self.cli()]
@@ -340,14 +381,20 @@ CLAUDE_CMD_ARGS=()
         (there / PROMPT_FILE).write_text(FILES[PROMPT_FILE])
         built = self.build_apart(Build(), f"\\builtin cd {quote(str(there))}").value
         words = list(built) if isinstance(built, list) else []
-        starts = not self.received(Build()).known or bool(words and self.far_end(words, self._programs()).given)
+        starts = not self.arrived(Build()).known or bool(words and self.far_end(words, self._programs()).given)
         return [word.replace(str(there), folder) for word in words], starts
 
     def status_behind(self, argv: list[str], status: int) -> int | None:
-        """With what status a command ends, when the CLI that it starts ends with this; None when it starts none."""
-        if os.path.basename(argv[0]) not in WRAPPERS:
+        """With what status a command ends, when the CLI that it starts ends with this; None when it starts none.
+
+        Raises:
+            ProbeFailed: it is started by something that is not followed.
+        """
+        arrival, unfollowed = self._arrival(argv, status)
+        if unfollowed:
+            raise ProbeFailed(why_unjudged(unfollowed))
+        if arrival is None:
             return status
-        arrival = self.far_end(argv, self._programs(), status=status)
         return arrival.status if arrival.given else None
 
     def _content(self, value: str, prompt: str) -> str | None:
@@ -372,7 +419,8 @@ CLAUDE_CMD_ARGS=()
         if (known := self.known()) is not None:
             return known.cli[0]
         words = [self.cli()]
-        for before, word in pairwise(["", *(self.line(Build()) or [])]):
+        line = self.arrived(Build()).line if self.argv(Build()) is not None else []
+        for before, word in pairwise(["", *line]):
             if not before.startswith("--") or before == "--":  # else it may be what another CLI is asked for
                 words += [word] * (os.path.basename(word) != "agent")
         return next((word for word in words if recordings_of(word)), self.cli())
@@ -381,7 +429,7 @@ CLAUDE_CMD_ARGS=()
     def session(self) -> str | None:
         """A session id of a shape that this driver passes on; None when it passes none."""
         for candidate in (SESSION, *OTHER_SESSIONS):
-            if self.received(Build(session=candidate, resume="true")).count(candidate):
+            if self.arrived(Build(session=candidate, resume="true")).count(candidate):
                 return candidate
         return None
 
@@ -393,7 +441,7 @@ CLAUDE_CMD_ARGS=()
             self.evaluate("\\builtin unset -v LIVE_CMD_ARGS\nLIVE_CMD_ARGS=()")
             live = self.live_again(case)
             if live is not None and live.argv:
-                live = live._replace(received=self._follow(case, live.argv))
+                live = live._replace(arrived=self._follow(case, live.argv))
             self._live[case] = live
         if (live := self._live[case]) is None:
             self.argv(case)

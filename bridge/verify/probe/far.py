@@ -23,55 +23,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "env")
-_STARTERS = (
-    *("ssh", "sshpass", "autossh", "mosh", "sudo", "doas", "su", "runuser", "docker", "podman", "nerdctl", "finch"),
-    *(
-        "docker-compose",
-        "podman-compose",
-        "kubectl",
-        "oc",
-        "devcontainer",
-        "mise",
-        "rtx",
-        "nix",
-        "nix-shell",
-        "direnv",
-    ),
-    *("limactl", "lima", "vagrant", "multipass", "distrobox", "toolbox", "lxc", "incus", "wsl", "wsl.exe", "orb"),
-    *(
-        "orbctl",
-        "colima",
-        "tailscale",
-        "gh",
-        "gcloud",
-        "op",
-        "doppler",
-        "infisical",
-        "dotenvx",
-        "dotenv",
-        "aws-vault",
-    ),
-    *("chamber", "devbox", "secretspec", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mamba", "micromamba"),
-    *("bundle", "asdf", "pyenv", "nodenv", "volta", "fnm", "systemd-run", "systemd-inhibit", "firejail", "bwrap"),
-    *("sandbox-exec", "caffeinate", "unbuffer", "gtimeout", "gnice", "gstdbuf", "gtime", "torsocks", "proxychains"),
-    *("proxychains4", "npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv"),
+_ELSEWHERE = ("ssh", "sudo", "docker", "podman", "kubectl", "npx", "bunx", "uvx")
+_HERE = ("timeout", "nice", "nohup", "stdbuf", "command")
+FOLLOWED = frozenset((*_SHELLS, *_ELSEWHERE, *_HERE, "xargs"))
+"""Programs that start another one, which they are given, and that have a stand-in which does what they do."""
+
+_STARTERS = _names(
+    "sshpass autossh mosh doas su runuser nerdctl finch docker-compose podman-compose oc devcontainer mise rtx nix "
+    "nix-shell direnv limactl lima vagrant multipass distrobox toolbox lxc incus wsl wsl.exe orb orbctl colima "
+    "tailscale gh gcloud op doppler infisical dotenvx dotenv aws-vault chamber devbox secretspec poetry pipenv pdm "
+    "rye hatch conda mamba micromamba bundle asdf pyenv nodenv volta fnm systemd-run systemd-inhibit firejail "
+    "bwrap sandbox-exec caffeinate unbuffer gtimeout gnice gstdbuf gtime torsocks proxychains proxychains4 pnpx "
+    "pipx npm pnpm yarn bun uv"
 )
-_OUTSIDE = (
-    *("git", "scp", "sftp", "rsync", "curl", "wget", "nc", "ncat", "telnet", "ftp", "glab", "aws"),
-    *("az", "helm", "pip", "pip3", "brew", "apt", "apt-get", "open", "xdg-open", "osascript", "systemctl", "mail"),
+_OUTSIDE = _names(
+    "git scp sftp rsync curl wget nc ncat telnet ftp glab aws az helm pip pip3 brew apt apt-get open xdg-open "
+    "osascript systemctl mail"
 )
-REPLACED = (*_STARTERS, *_OUTSIDE)
+REPLACED = (*_ELSEWHERE, *_STARTERS, *_OUTSIDE)
 """Programs that never run: they reach outside of the machine, or start what does, or aren't on every machine."""
 
-_LOCAL = (
-    *("timeout", "nice", "ionice", "nohup", "stdbuf", "setsid", "command", "time", "script", "chrt", "taskset"),
-    *("prlimit", "flock", "arch", "chronic", "rlwrap", "winpty", "eatmydata", "fakeroot", "dbus-run-session"),
-    *("dbus-launch", "xvfb-run"),
+_LOCAL = _names(
+    "ionice setsid time script chrt taskset prlimit flock arch chronic rlwrap winpty eatmydata fakeroot "
+    "dbus-run-session dbus-launch xvfb-run faketime"
 )
 """Programs that start another one here: in commands that are followed they have stand-ins, in hooks they run."""
-WRAPPERS = frozenset((*_SHELLS, *_STARTERS, *_LOCAL, "xargs"))
-"""Programs that start another one, which they are given."""
+UNFOLLOWED = frozenset((*_STARTERS, *_LOCAL))
+"""Programs that may start another one. Nobody looks for what that is given."""
+WRAPPERS = FOLLOWED | UNFOLLOWED
 
 _PLAIN = frozenset(
     (
@@ -79,6 +64,7 @@ _PLAIN = frozenset(
         *("false", "sleep", "mkdir", "rm", "dirname", "basename", "pwd", "date", "grep", "cut", "sort", "wc", "od"),
         *("mktemp", "export", "exec", "eval", "source", "set", "unset", "read", "if", "then", "fi", "while", "do"),
         *("done", "for", "case", "esac", "in", "local", "return", "exit", "python3", "perl", "trap", "umask"),
+        *_HERE,
         *_LOCAL,
         "xargs",
     )
@@ -123,12 +109,14 @@ class Arrival(NamedTuple):
     """What a command has started at its far end, if anything.
 
     given: the program's name, its arguments and its stdin. refusal: what a program on the way would say that starts
-    nothing. status: the command's own.
+    nothing. unfollowed: the first program on the way that may start another one, and has no stand-in that does.
+    status: the command's own.
     """
 
     given: list[str]
     environment: list[str]
     refusal: str
+    unfollowed: str
     status: int
 
 
@@ -177,7 +165,7 @@ class Places(NamedTuple):
             self._write(self.control / "record", _RECORD)
             self._write(self.control / "far.bash", _BASH_ENV)
             self._write(self.control / "program", _PROGRAM)
-            for name in (*_SHELLS, *REPLACED, *_LOCAL):
+            for name in (*_SHELLS, *REPLACED, *_HERE, *_LOCAL):
                 os.link(self.outside / ".stand-in", self.far / name)
         for word in re.findall(r"(?<![\w./+-])[A-Za-z][\w.+-]*", " ".join(argv)):
             if word not in _PLAIN and len(word) <= _LONGEST and not (self.far / word).exists():
@@ -190,8 +178,9 @@ class Places(NamedTuple):
         path.chmod(0o755)
 
     def ends_with(self, status: int) -> None:
-        """What is started at the far end ends with this status from now on; forget what was refused before."""
-        (self.control / "refused").unlink(missing_ok=True)
+        """What is started at the far end ends with this status from now on; forget what was on the way before."""
+        self._note("refused")
+        self.unfollowed()
         (self.control / "far.status").write_text(f"{status}\n")
 
     def has_arrived(self) -> bool:
@@ -212,16 +201,33 @@ class Places(NamedTuple):
         for path in self.control.glob("far.[0-9]*"):
             path.unlink()  # it was ended before it had told all
         (self.control / "far.count").unlink(missing_ok=True)
-        refused = self.control / "refused"
-        why = refused.read_text(errors="replace") if refused.exists() else ""
-        refused.unlink(missing_ok=True)
-        return Arrival(given, environment, "" if given else why, status)
+        refused = self._note("refused")
+        return Arrival(given, environment, "" if given else refused, self.unfollowed(), status)
+
+    def unfollowed(self) -> str:
+        """The first program since the last time that may have started another one, and is not followed."""
+        return self._note("unfollowed").partition("\n")[0]
+
+    def _note(self, name: str) -> str:
+        """What stand-ins have noted; it is forgotten."""
+        note = self.control / name
+        text = note.read_text(errors="replace") if note.exists() else ""
+        note.unlink(missing_ok=True)
+        return text
 
 
 @cache
 def _installed(path: str) -> tuple[str, ...]:
     """What must not run, and is there."""
     return tuple(name for name in REPLACED if shutil.which(name, path=path))
+
+
+def why_unjudged(program: str) -> str:
+    """Why nobody can say what arrives behind a program, and what makes that known."""
+    return (
+        f"what {program} starts is not followed; where the command begins with the CLI, or with one of "
+        f"{', '.join(sorted(FOLLOWED - {'command'}))}, this can be judged"
+    )
 
 
 def decoded(values: Iterable[str]) -> list[str]:

@@ -73,7 +73,7 @@ options() {
 
 # No user, host, folder or duration looks like an option; what is given to another program may.
 proper() {
-    case $me in ssh | sudo | doas | docker | timeout | gtimeout | sshpass | flock) ;; *) return ;; esac
+    case $me in ssh | sudo | docker | timeout) ;; *) return ;; esac
     case $2 in -- | -[A-Za-z] | --[a-z]*) refuse "$1 takes $2 for its value" ;; esac
 }
 
