@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
@@ -34,6 +34,10 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "int": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
     "float": ("a number", _is_number),
     "Sequence[str]": ("a list of texts", _are_texts),
+    "Collection[str]": (
+        "texts",
+        lambda value: isinstance(value, Collection) and not isinstance(value, str | bytes) and _are_texts([*value]),
+    ),
     "Mapping[str, str]": (
         "texts by their names",
         lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()]),

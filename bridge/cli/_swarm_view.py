@@ -49,7 +49,7 @@ def live_table(seen: dict[str, Any]) -> list[str]:
 
 def _row(task: dict[str, Any]) -> tuple[str, ...]:
     return (
-        task["id"],
+        tame(task["id"]),
         "-" if task["worker"] is None else str(task["worker"]),
         "-" if task["turn"] is None else str(task["turn"]),
         "-" if task["seconds"] is None else duration(task["seconds"]),
@@ -112,7 +112,7 @@ class SwarmView:
         return ""
 
     def _name(self, task_id: str) -> str:
-        return self._style(f"[{task_id}]", "cyan", "bold")
+        return self._style(f"[{tame(task_id)}]", "cyan", "bold")
 
 
 @contextmanager

@@ -15,7 +15,7 @@
 ``courier``      the host's side of workers that see none of its files
 ``parcel``       what travels to them and comes back; what doesn't
 ``elsewhere``    their side
-``transport``    commits by bundle or by a hub, checked before they are taken
+``transport``    commits by a hub, checked before they are taken
 ``host``         who works on what, and what came of it, as a stream of events
 ``opening``      `Swarm`: what may be asked for
 ``notices``      tells somebody who isn't there

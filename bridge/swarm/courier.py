@@ -14,24 +14,25 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bridge._version import __version__
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import open_file, read_bytes
 from bridge.git.repository import ALL_WORK
 from bridge.records import read_object, to_json, write_json
-from bridge.swarm import elsewhere, transport
+from bridge.swarm import elsewhere, supervisor, transport
 from bridge.swarm.parcel import Delivery, Parcel, contents, project_name
 from bridge.swarm.record import EventsTail, asked_to_stop
 from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import Order, Result, recover
+from bridge.swarm.supervisor import Order, Result
 from bridge.swarm.trees import repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.git.repository import Repository
+    from bridge.swarm.on_dask import HostLine
 
 _LOOK, _BEAT, _HUB_BEAT = 0.2, 2.0, 20.0
 _MOST = 300
@@ -44,25 +45,6 @@ def words(error: BaseException) -> str:
     if type(error).__name__ == "KilledWorker":
         return "its worker died"  # Dask says so in five lines
     return (str(error).splitlines() or [""])[0][:_MOST] or type(error).__name__
-
-
-class Line(Protocol):
-    """What an engine offers beside running functions."""
-
-    def offer(self, run: str, task: str, attempt: int) -> None:
-        """Have an attempt to be claimed."""
-
-    def claim(self, run: str, task: str, attempt: int) -> bool:
-        """Take an attempt, so that nobody else can; False when somebody has."""
-
-    def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
-        """Hand on what workers tell: task, attempt, number of the line, line."""
-
-    def say(self, run: str, asked: str) -> None:
-        """Show that the host lives, and what it asks for."""
-
-    def collect(self, project: str, order: Order) -> Delivery | None:
-        """Get what an attempt has left on its machine, if a worker runs there now."""
 
 
 class _Promise(Future[Result]):
@@ -84,11 +66,11 @@ class Courier(Executor):
 
     Args:
         engine: any executor there is.
-        hub: the URL of a bare repository that host and workers reach; '': bundles travel with the task.
+        hub: the URL of a bare repository that host and workers reach.
         line: what carries events and requests; None: the hub does.
     """
 
-    def __init__(self, engine: Executor, *, hub: str = "", line: Line | None = None) -> None:
+    def __init__(self, engine: Executor, *, hub: str, line: HostLine | None = None) -> None:
         self._engine = engine
         self._hub = hub
         self._line = line
@@ -98,7 +80,6 @@ class Courier(Executor):
         self._mirrors: dict[tuple[str, int], _Mirror] = {}
         self._packing = threading.Lock()
         self._offered_by_now: set[str] = set()
-        self._bundle: tuple[tuple[str, str], bytes] = (("", ""), b"")
 
     def submit(self, _fn: Callable[..., Any], /, *args: Any, **_options: Any) -> Future[Any]:
         """Send one order off; the function is :func:`~bridge.swarm.supervisor.supervise`, and runs over there."""
@@ -126,8 +107,6 @@ class Courier(Executor):
     def _send(self, order: Order, promise: _Promise) -> None:
         try:
             packed = pickle.dumps(self._parcel(order))
-            if self._line is not None:
-                self._line.offer(order.run, order.task, order.attempt)
             inner = self._engine.submit(elsewhere.work, __version__, packed)
         except Exception as error:  # noqa: BLE001 - whatever the engine has, the host is told
             verdict = "failed" if isinstance(error, BridgeError) else "interrupted"
@@ -140,13 +119,13 @@ class Courier(Executor):
         git = _git(order)
         sent = contents(order, git)
         tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{order.branch}").text or order.base
+        self._offer(git, order, order.base, tip)
         common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
         exclude = common / "info/exclude"
         return Parcel(
             order=sent.order,
             project=project_name(order),
             tip=tip,
-            bundle=self._offered(git, order, tip),
             files=sent.files,
             withheld=sent.withheld,
             names=sent.names,
@@ -156,26 +135,16 @@ class Courier(Executor):
             dask=self._line is not None,
         )
 
-    def _offered(self, git: Repository, order: Order, tip: str) -> bytes:
-        """Have base and tip on the hub, or in a bundle, which is made once for all that begin there."""
-        wanted = (order.base, tip)
-        if self._hub:
-            hub = transport.Hub(self._hub, order.run)
-            with self._packing:
-                for commit in {*wanted} - self._offered_by_now:
-                    if why := hub.offer(git, commit):
-                        raise ProjectUnusable(f"the hub does not take the base: {why}")
-                    self._offered_by_now.add(commit)
-            return b""
+    def _offer(self, git: Repository, order: Order, *commits: str) -> None:
+        """Have commits on the hub; each is pushed once."""
         with self._packing:
-            if self._bundle[0] != wanted:
-                self._bundle = wanted, transport.bundle(git, {"base": order.base, "tip": tip})
-            return self._bundle[1]
+            for commit in {*commits} - self._offered_by_now:
+                if why := transport.Hub(self._hub, order.run).offer(git, commit):
+                    raise ProjectUnusable(f"the hub does not take the base: {why}")
+                self._offered_by_now.add(commit)
 
     def _claim(self, order: Order) -> bool:
-        if self._hub:
-            return transport.Hub(self._hub, order.run).claim(_git(order), order.task, order.attempt, "the host")
-        return self._line is not None and self._line.claim(order.run, order.task, order.attempt)
+        return transport.Hub(self._hub, order.run).claim(_git(order), order.task, order.attempt, "the host")
 
     # -- meanwhile -------------------------------------------------------------------------------------
 
@@ -251,32 +220,11 @@ class Courier(Executor):
 
     def _lost(self, order: Order, why: str) -> Result:
         """Nobody saw the attempt's end: get what it has left. Complete is complete, though."""
-        result = self._left(order, _PATIENCE)
+        result = _left(order, _PATIENCE)
         if result.verdict == "complete":
             return result
         detail = f"{why}; {result.detail}" if result.detail else why
         return result._replace(verdict="lost", reason="worker lost", detail=detail)
-
-    def _left(self, order: Order, patience: float) -> Result:
-        """Get what an attempt has left: from the hub, or from its machine, if a worker runs there or comes up.
-
-        Args:
-            order: of the attempt.
-            patience: seconds that its loop may take to save and push, and another worker to come up.
-        """
-        end = time.monotonic() + patience
-        while True:
-            over = time.monotonic() >= end
-            if order.hub and (found := from_hub(order, unended=over)) is not None:
-                return found
-            delivery = self._line.collect(project_name(order), order) if self._line is not None else None
-            if delivery is not None:
-                return self._delivered(order, delivery)
-            if over or not (order.hub or self._line):
-                where = _where(order)
-                unsaved = "what it wrote could not be had" if where else ""
-                return Result("lost", saved=Saved(unsaved=unsaved), where=where)
-            time.sleep(_LOOK)
 
     def _delivered(self, order: Order, delivery: Delivery) -> Result:
         mirror = self._mirrors.get((order.task, order.attempt))
@@ -293,31 +241,44 @@ class Courier(Executor):
             why = f"{strange[0]} is no branch of this task"
         elif result.saved.commit not in ("", order.base, *delivery.refs.values()):
             why = f"{result.saved.commit} is on none of its branches"
-        elif delivery.bundle:
-            with transport.bundle_file(delivery.bundle) as path:
-                why = transport.receive(git, path, transport.listed(git, path, delivery.refs), base=order.base)
-        elif order.hub:
+        else:
             names = transport.Hub(order.hub, order.run).names(order.task, order.attempt, order.branch, order.kept)
             there = {names.there(name): commit for name, commit in delivery.refs.items()}
             why = transport.receive(git, order.hub, there, base=order.base)
-        else:
-            why = ""  # nothing is new
         if why:
             unsaved = f"what came back is refused: {why}"
             return Result("failed", "refused", unsaved, Saved(unsaved=unsaved), where=delivery.where)
         return result._replace(saved=_named(git, order, delivery.refs, result.saved))
 
-    def recover(self, folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
-        """Do what :func:`bridge.swarm.supervisor.recover` does, for an attempt that another host sent off."""
-        found = read_object(folder / "order.json")
-        if found is None:
-            return None
-        order = Order.from_json(found)
-        if not order.elsewhere:
-            return recover(folder, patience=patience)
-        self._mirrors[order.task, order.attempt] = _Mirror(folder, order.attempt)
-        left = self._left(order, patience)
-        return replace(order, tree=left.where or order.tree), left.saved
+
+def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
+    """Do what :func:`bridge.swarm.supervisor.recover` does, wherever the attempt runs."""
+    found = read_object(folder / "order.json")
+    if found is None or not found.get("elsewhere"):
+        return supervisor.recover(folder, patience=patience)
+    order = Order.from_json(found)
+    left = _left(order, patience)
+    return replace(order, tree=left.where or order.tree), left.saved
+
+
+def _left(order: Order, patience: float) -> Result:
+    """Get what an attempt has left on the hub.
+
+    Args:
+        order: of the attempt.
+        patience: seconds that its loop may take to save and push.
+    """
+    end = time.monotonic() + patience
+    while order.hub:
+        if (found := from_hub(order, unended=time.monotonic() >= end)) is not None:
+            return found
+        time.sleep(_LOOK)
+    return _unreached(order, "what it wrote could not be had")
+
+
+def _unreached(order: Order, why: str) -> Result:
+    where = _where(order)
+    return Result("lost", saved=Saved(unsaved=why if where else ""), where=where)
 
 
 class _Mirror:
@@ -364,7 +325,9 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
     if not told and not unended:
         return None
     names = hub.names(order.task, order.attempt, order.branch, order.kept)
-    there = hub.look(git, f"{names.place}/*") or {}
+    there = hub.look(git, f"{names.place}/*")
+    if there is None:
+        return _unreached(order, f"the hub can't be reached: {order.hub}")
     if there and (why := transport.receive(git, order.hub, there)):
         return Result("lost", "worker lost", why, Saved(unsaved=f"what is on the hub is refused: {why}"))
     refs = {names.here(ref): commit for ref, commit in there.items()}

@@ -1,6 +1,6 @@
 """What an executor runs for a task on a machine that sees none of the host's files.
 
-It makes a repository of its own from what came along, has the same supervisor at work in it as on one machine, and
+It makes a repository of its own from what the hub has, has the same supervisor at work in it as on one machine, and
 gives back what came of it. Meanwhile a thread carries the loop's events to the host, and what is asked of the swarm
 to the supervisor, whatever the engine does about either.
 """
@@ -24,11 +24,13 @@ from bridge.process.table import identify
 from bridge.records import read_text, to_json, write_text
 from bridge.resources import state_folder
 from bridge.swarm import transport
+from bridge.swarm.on_dask import WorkerLink
 from bridge.swarm.parcel import Delivery, Parcel, missing
 from bridge.swarm.project import files_of
-from bridge.swarm.record import EventsTail, ask_to_stop, locked, task_folder
-from bridge.swarm.supervisor import Order, Result, ending, push_work, recover, supervise, tell_hub
-from bridge.swarm.transport import Hub
+from bridge.swarm.record import ask_to_stop, locked, task_folder
+from bridge.swarm.saving import Saved
+from bridge.swarm.supervisor import Order, Result, push_work, supervise, tell_hub
+from bridge.swarm.transport import Hub, Silence
 from bridge.swarm.trees import add_tree, copy_files, repository
 
 if TYPE_CHECKING:
@@ -38,17 +40,12 @@ OWN_FILES = "RALPH_BRIDGE_SWARM_FILES"
 """Variable on the worker: a folder with its own copies of the files that ``.worktreeinclude`` names."""
 
 _LOOK = 0.5
-SILENCE = 60.0
-"""Seconds without a sign of the host after which it is taken for gone."""
-_HUB_LOOK, _HUB_SILENCE = 2.0, 180.0
+_HUB_LOOK, _HUB_SILENCE, _NETWORK = 2.0, 180.0, 60.0
 _LOG = 256 * 1024
 
 
 class Link(Protocol):
     """The line between an attempt and the host."""
-
-    def claim(self) -> bool:
-        """Take the attempt, once and for all; False when somebody has."""
 
     def tell(self, lines: list[str]) -> None:
         """Carry events to the host."""
@@ -77,7 +74,9 @@ def work(version: str, packed: bytes) -> Delivery:
         link = _link(parcel, git)
         if link.asked():
             return _nothing(Result("interrupted", "stopped", "it was asked to end before it began"), where)
-        if not link.claim():
+        if not Hub(parcel.order.hub, parcel.order.run).claim(
+            git, parcel.order.task, parcel.order.attempt, socket.gethostname()
+        ):
             why = f"attempt {parcel.order.attempt} was begun before, and nobody saw its end"
             return _nothing(Result("lost", "begun twice", why), where)
     except (BridgeError, OSError) as error:
@@ -103,41 +102,34 @@ def home_of(project: str, order: Order) -> Path:
 
 
 def _nothing(result: Result, where: str) -> Delivery:
-    return Delivery(result, {}, b"", where, b"", b"")
+    return Delivery(result, {}, where, b"", b"")
 
 
 def deliver(order: Order, result: Result, where: str) -> Delivery:
-    """Pack what came of an attempt, or see that it is on the hub."""
+    """See that what came of an attempt is on the hub, and give the record of it."""
     git, folder = repository(Path(order.source), files_of(order.kind, Path(order.source), "")), Path(order.folder)
     names = dict.fromkeys((order.branch, *result.saved.refs))
     refs = {name: commit for name in names if (commit := git.run("rev-parse", "--verify", "--quiet", name).text)}
-    data = b""
     try:
-        if not order.hub or push_work(order, result.saved):
-            data = transport.bundle(git, refs, without=order.base)
+        if why := _pushed(order, result.saved):
+            raise ProjectUnusable(f"the hub does not take it: {why}")
         tell_hub(order, result.verdict, result.reason, result.detail, where)
     except (BridgeError, OSError) as error:
-        saved = result.saved._replace(unsaved=f"it can't be sent: {error}")
+        refs = {}  # the host is to look for none of them
+        saved = Saved(unsaved=f"it can't be sent: {error}")
         result = result._replace(verdict="failed", reason="not sent", detail=str(error), saved=saved)
     events = read_bytes(folder / "events.jsonl", -1) if (folder / "events.jsonl").exists() else b""
     log = (read_text(folder / "worker.log") or "").encode()[-_LOG:]
     setup = {name: mark for name, mark in result.copied.items() if name in order.setup}
-    return Delivery(result._replace(copied=setup, where=where), refs, data, where, events, log)
+    return Delivery(result._replace(copied=setup, where=where), refs, where, events, log)
 
 
-def collect(project: str, order: Order) -> Delivery | None:
-    """Save and pack what an attempt has left on this machine, whose supervisor is gone; None: nothing is here."""
-    home = home_of(project, order)
-    folder = home / "run/tasks" / order.task
-    found = recover(folder, patience=20.0) if folder.exists() else None
-    if found is None:
-        return None
-    local, saved = found
-    end = ending(EventsTail(folder / "events.jsonl"))
-    verdict = (
-        end if end is not None and end[0] != "interrupted" else ("lost", "worker lost", "its worker was killed")
-    )
-    return deliver(local, Result(*verdict, saved, local.copied), f"{socket.gethostname()}:{home}")
+def _pushed(order: Order, saved: Saved) -> str:
+    """Push the work, and wait a while for a network that is gone; say why that failed, or ''."""
+    end = time.monotonic() + _NETWORK
+    while (why := push_work(order, saved)) and time.monotonic() < end:
+        time.sleep(_HUB_LOOK)
+    return why
 
 
 # -- before ------------------------------------------------------------------------------------------
@@ -198,10 +190,7 @@ def _fetch_base(parcel: Parcel, home: Path, git: Repository) -> None:
     with locked(place / "cache.lock"):
         cache = transport.bare(place / "cache.git")
         lacking = [each for each in wanted if not cache.run("rev-parse", "--verify", "--quiet", _kept(each)).ok]
-        if lacking and parcel.bundle:
-            with transport.bundle_file(parcel.bundle) as path:
-                done = cache.run(*transport.FETCH, "--", path, *transport.heads(cache, path))
-        elif lacking:
+        if lacking:
             hub = Hub(order.hub, order.run)
             done = cache.run(*transport.FETCH, "--", order.hub, *(hub.base(each) for each in lacking))
         for commit in lacking:
@@ -259,22 +248,6 @@ def _relay(link: Link, order: Order, over: threading.Event) -> None:
                 ask_to_stop(Path(order.run_folder), now)  # type: ignore[arg-type]
 
 
-class Silence:
-    """Tells a host that is gone by its signs, which change no more; clocks of two machines aren't compared."""
-
-    def __init__(self, most: float) -> None:
-        self._most = most
-        self._sign: object = None
-        self._since = time.monotonic()
-
-    def gone(self, sign: object) -> bool:
-        """Whether the same sign has been seen for too long; None: there was none to be had."""
-        now = time.monotonic()
-        if sign is not None and sign != self._sign:
-            self._sign, self._since = sign, now
-        return now - self._since > self._most
-
-
 class _HubLink:
     """The line by the refs of a hub: for engines that have no better one."""
 
@@ -285,10 +258,6 @@ class _HubLink:
         self._silence = Silence(_HUB_SILENCE)
         self._next = 0.0
         self._asked = ""
-
-    def claim(self) -> bool:
-        """Take the attempt, see `Link`."""
-        return self._hub.claim(self._git, self._order.task, self._order.attempt, socket.gethostname())
 
     def tell(self, lines: list[str]) -> None:
         """A push for each line would be too dear: the host reads them when the attempt is over."""
@@ -304,17 +273,7 @@ class _HubLink:
         return self._asked
 
 
-class _Both:
-    """The lease by the hub, which outlives a scheduler; the rest by Dask, which is faster."""
-
-    def __init__(self, lease: Link, rest: Link) -> None:
-        self.claim, self.tell, self.asked = lease.claim, rest.tell, rest.asked
-
-
 def _link(parcel: Parcel, git: Repository) -> Link:
-    if not parcel.dask:
-        return _HubLink(parcel.order, git)
-    from bridge.swarm.on_dask import WorkerLink
-
-    line = WorkerLink(parcel.order.run, parcel.order.task, parcel.order.attempt)
-    return _Both(_HubLink(parcel.order, git), line) if parcel.order.hub else line
+    """Give the line by Dask, which is faster and costs the hub nothing, where there is one."""
+    order = parcel.order
+    return WorkerLink(order.run, order.task, order.attempt) if parcel.dask else _HubLink(order, git)

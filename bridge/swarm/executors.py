@@ -39,12 +39,12 @@ def opened(
             None: threads.
         jobs: how many tasks are to run at once.
         hub: the URL of a bare repository by which work goes out and comes back: then no worker needs the host's
-            files, whatever the executor is.
+            files, whatever the executor is. A scheduler that runs anyway needs one.
         insecure: let ``dask://HOST:PORT`` be a scheduler without TLS.
 
     Raises:
         ConfigurationError: there is no such function, what it gives is no executor, dask isn't installed, the
-            scheduler has no TLS, or the hub can't be reached.
+            scheduler has no TLS, or the hub is missing or can't be reached.
         ProjectUnusable: no scheduler answers there.
     """
     with ExitStack() as held:
@@ -52,10 +52,16 @@ def opened(
         if given is not None and (given == "dask" or given.startswith(_REMOTE)):
             from bridge.swarm.on_dask import HostLine, connected, local_cluster
 
-            where = connected(_address(given, insecure=insecure)) if given != "dask" else local_cluster(jobs)
+            address = "" if given == "dask" else _address(given, insecure=insecure)
+            if address and not url:
+                raise ConfigurationError(
+                    f"--executor {given}: its workers share no files with this machine, so work goes by a hub\n"
+                    "  next: git init --bare hub.git, on a machine that all reach, and --hub ssh://HOST/PATH/hub.git"
+                )
+            where = connected(address) if address else local_cluster(jobs)
             client = held.enter_context(where)
             engine = held.enter_context(client.get_executor(pure=False, retries=0))
-            if url or given != "dask":
+            if url:
                 line = held.enter_context(closing(HostLine(client)))
                 engine = held.enter_context(Courier(engine, hub=url, line=line))
             yield engine

@@ -22,13 +22,13 @@ from bridge.process.secrets import NOTIFY, shown_words
 from bridge.process.table import identify
 from bridge.swarm import record as records
 from bridge.swarm.cleaning import remove_merged
-from bridge.swarm.courier import Courier, words
+from bridge.swarm.courier import recover, words
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
 from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord
 from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import UNSEEN, Order, Result, begun, ending, recover, supervise
+from bridge.swarm.supervisor import UNSEEN, Order, Result, begun, ending, supervise
 from bridge.swarm.trees import LOCK
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ class Host:
         folder = records.task_folder(self.folder, task.task.id)
         tail = self.tails.pop(task.task.id, None)
         end = None
-        get = self.executor.recover if isinstance(self.executor, Courier) else recover
-        found = get(folder, patience=_RECOVER)
+        found = recover(folder, patience=_RECOVER)
         events = EventsTail(folder / "events.jsonl").read()
         told = [each for each in events if each.get("attempt") == task.attempt]
         if any(each.get("event") == "ended" for each in told):

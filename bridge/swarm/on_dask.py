@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.swarm.transport import Silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from bridge.swarm.parcel import Delivery
-    from bridge.swarm.supervisor import Order
 
 _LIMITS = {
     # Each time that a worker dies Dask starts its task anew on another one, three times by default.
@@ -35,6 +33,8 @@ _LOOPBACK = "127.0.0.1:0"
 _NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 _OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
 _CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
+_SILENCE = 60.0
+"""Seconds without a sign of the host after which it is taken for gone."""
 
 
 @contextmanager
@@ -147,30 +147,12 @@ def _topic(run: str) -> str:
     return f"ralph-bridge-{run}"
 
 
-def _lease(run: str, task: str, attempt: int) -> str:
-    return f"ralph-bridge-{run}-{task}-{attempt}"
-
-
 class HostLine:
-    """The host's end: an attempt is a token in a queue that the scheduler holds, so that one takes it and no other.
-
-    What workers tell comes as events of a topic, what is asked of them stands in a variable.
-    """
+    """The host's end: workers report events of a topic, and what is asked of them stands in a variable."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._held: list[Any] = []
         self._variables: dict[str, Any] = {}
-
-    def offer(self, run: str, task: str, attempt: int) -> None:
-        """Have an attempt to be claimed."""
-        queue = _dask()[1].Queue(_lease(run, task, attempt), client=self._client)
-        self._held.append(queue)
-        queue.put(1, timeout=_ANSWER)
-
-    def claim(self, run: str, task: str, attempt: int) -> bool:
-        """Take an attempt, so that nobody else can; False when somebody has."""
-        return _claim(self._client, run, task, attempt)
 
     def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
         """Hand on what workers tell: task, attempt, number of the line, line."""
@@ -187,59 +169,25 @@ class HostLine:
             self._variables[run] = _dask()[1].Variable(_topic(run), client=self._client)
         self._variables[run].set({"asked": asked, "sign": uuid4().hex}, timeout=_ANSWER)
 
-    def collect(self, project: str, order: Order) -> Delivery | None:
-        """Get what an attempt has left on its machine, if a worker runs there now."""
-        from bridge.swarm.parcel import Delivery
-
-        if self._client.status != "running":
-            return None
-        with suppress(Exception):  # workers come and go
-            found = self._client.run(_collect, project, order, on_error="ignore")
-            return next((each for each in found.values() if isinstance(each, Delivery)), None)
-        return None
-
     def close(self) -> None:
         """Take back what lies at the scheduler."""
         for variable in self._variables.values():
             with suppress(Exception):
                 variable.delete()
-        for queue in self._held:
-            with suppress(Exception):
-                queue.close()
-
-
-async def _collect(project: str, order: Order) -> Delivery | None:
-    from bridge.swarm.elsewhere import collect
-
-    return await asyncio.to_thread(collect, project, order)
-
-
-def _claim(client: Any, run: str, task: str, attempt: int) -> bool:
-    queue = _dask()[1].Queue(_lease(run, task, attempt), client=client)
-    try:
-        return bool(queue.get(batch=True))  # without waiting, and in one step of the scheduler's
-    finally:
-        queue.close()
 
 
 class WorkerLink:
     """A worker's end; made in the thread that runs the task."""
 
     def __init__(self, run: str, task: str, attempt: int) -> None:
-        from bridge.swarm.elsewhere import SILENCE, Silence
-
         distributed = _dask()[1]
         self._worker = distributed.get_worker()
         self._client = distributed.get_client()
         self._key = self._worker.get_current_task()
         self._attempt = (run, task, attempt)
         self._variable = distributed.Variable(_topic(run), client=self._client)
-        self._silence = Silence(SILENCE)
+        self._silence = Silence(_SILENCE)
         self._told = 0
-
-    def claim(self) -> bool:
-        """Take the attempt, once and for all; False when somebody has."""
-        return _claim(self._client, *self._attempt)
 
     def tell(self, lines: list[str]) -> None:
         """Carry events to the host."""

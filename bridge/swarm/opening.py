@@ -152,6 +152,7 @@ class Swarm(EventStream[SwarmEnded]):
         jobs: int | None = None,
         max_cost: float | None = None,
         max_tokens: float | None = None,
+        **unknown: Never,
     ) -> Swarm:
         """Go on with a swarm that has ended, or was killed: what is done isn't done again.
 
@@ -163,9 +164,12 @@ class Swarm(EventStream[SwarmEnded]):
             max_cost, max_tokens: other caps than before; None: the same.
 
         Raises:
-            ConfigurationError: there is no such swarm, or no such outcome.
+            ConfigurationError: there is no such swarm, no such outcome, or an option that can't be used.
             ProjectBusy: it is at work; says where.
         """
+        given = {name: value for name, value in locals().items() if name not in ("cls", "unknown")}
+        known_options = {name: each for name, each in Swarm.resume.__annotations__.items() if name in given}
+        check_options("Swarm.resume", given | unknown, known_options)
         for outcome in retry:
             if outcome not in records.RETRIED:
                 raise ConfigurationError(f"--retry {outcome!r}: expected some of {', '.join(records.RETRIED)}")

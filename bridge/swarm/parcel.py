@@ -64,7 +64,6 @@ class Parcel:
         order: as the host has it; its paths are the host's.
         project: the project's name in folders.
         tip: the commit to go on from: the order's base, or what an earlier attempt came to.
-        bundle: the base and the tip; b'': they are on the hub.
         files: of the setup, that git doesn't have; by their path from the top.
         withheld: files of the setup that seem to hold a secret: their names alone.
         names: settings whose values are secret: a worker has its own, in its environment.
@@ -78,7 +77,6 @@ class Parcel:
     order: Order
     project: str
     tip: str
-    bundle: bytes = b""
     files: dict[str, File]
     withheld: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -94,8 +92,7 @@ class Delivery(NamedTuple):
 
     Attributes:
         result: what came of it.
-        refs: branches, with the commit of each.
-        bundle: those, without the base; b'': they are on the hub, or there is nothing new.
+        refs: branches, with the commit of each, which the hub has.
         where: the machine and the folder that the attempt is in.
         events: all that the loop has told.
         log: the end of what it printed beside.
@@ -103,7 +100,6 @@ class Delivery(NamedTuple):
 
     result: Result
     refs: dict[str, str]
-    bundle: bytes
     where: str
     events: bytes
     log: bytes

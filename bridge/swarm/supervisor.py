@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,6 @@ from bridge.swarm.record import EventsTail, asked_to_stop, locked
 from bridge.swarm.saving import Saved, save
 from bridge.swarm.transport import Hub
 from bridge.swarm.trees import PatientRepository, add_tree, copy_files, digest, lost_folder, repository, untouched
-from bridge.swarm.worker import command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -240,7 +239,7 @@ class _Watched:
         }
         with open_file(events, "ab") as out, open_file(self.folder / "worker.log", "ab") as err:
             process = subprocess.Popen(
-                command(),
+                _command(),
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=err,
@@ -314,6 +313,15 @@ class _Watched:
             return end
         how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
         return "lost", "worker died", f"its worker {how}; see worker.log"
+
+
+def _command() -> list[str]:
+    # -P: a folder `bridge` in the project must not be taken for ours.
+    code = (
+        "import sys; p = sys.argv.pop(1); p in sys.path or sys.path.insert(0, p); "
+        "from bridge.swarm.worker import main; main()"
+    )
+    return [sys.executable, "-P", "-c", code, str(Path(__file__).resolve().parents[2])]
 
 
 def ending(tail: EventsTail) -> tuple[str, str, str] | None:
@@ -408,11 +416,6 @@ def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
     if found is None:
         return None
     order = Order.from_json(found)
-    if order.elsewhere:
-        from bridge.swarm.courier import Courier
-
-        with ThreadPoolExecutor(1) as engine, Courier(engine, hub=order.hub) as courier:
-            return courier.recover(folder, patience=patience)
     with locked(folder / "lock", patience=patience) as held:
         if held is None:
             known = read_object(folder / "worker.json") or {}

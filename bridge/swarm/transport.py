@@ -1,4 +1,4 @@
-"""How commits get from one repository to another that shares no files with it: as bundles, or by a bare repository.
+"""How commits get from one repository to another that shares no files with it: by a bare repository.
 
 What comes back from elsewhere is checked in a repository of its own before anything is fetched from it.
 """
@@ -8,20 +8,20 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.files import make_folder, read_bytes, write_atomic
+from bridge.files import make_folder, write_atomic
 from bridge.git.repository import check_argument
 from bridge.records import to_json
 from bridge.swarm.project import clean_environment
+from bridge.swarm.saving import keep
 from bridge.swarm.trees import PatientRepository, why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from bridge.git.repository import Repository
     from bridge.process.ask import Ran
@@ -57,55 +57,6 @@ def bare(path: Path, *, objects: Path | None = None) -> PatientRepository:
     return git
 
 
-def bundle(git: Repository, commits: Mapping[str, str], *, without: str = "") -> bytes:
-    """Pack commits, each under a name; b'' when there is nothing that `without` doesn't have.
-
-    Raises:
-        ProjectUnusable: git refuses, as it does where history is cut off (a shallow clone).
-    """
-    place = f"refs/ralph/outgoing/{uuid4().hex}"
-    with tempfile.TemporaryDirectory(prefix="ralph-bridge-bundle-") as folder:
-        path = Path(folder) / "bundle"
-        names = []
-        try:
-            for name, commit in commits.items():
-                names.append(f"{place}/{name}")
-                git.run("update-ref", names[-1], commit)
-            words = [*names, *([f"^{without}"] if without else [])]
-            done = git.run("bundle", "create", "--quiet", os.fspath(path), *words)
-            if "empty bundle" in done.err:
-                return b""
-            if not done.ok:
-                raise ProjectUnusable(f"git can't pack the work: {why(done)}")
-            return read_bytes(path, -1)
-        finally:
-            for name in names:
-                git.run("update-ref", "-d", name)
-
-
-@contextmanager
-def bundle_file(data: bytes) -> Iterator[str]:
-    """Put a bundle where git can read it."""
-    with tempfile.TemporaryDirectory(prefix="ralph-bridge-bundle-") as folder:
-        path = Path(folder) / "bundle"
-        write_atomic(path, data)
-        yield os.fspath(path)
-
-
-def heads(git: Repository, path: str) -> list[str]:
-    """Give the refs in a bundle."""
-    return [line.partition(" ")[2] for line in git.run("bundle", "list-heads", path).text.splitlines()]
-
-
-def listed(git: Repository, path: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Give the refs in a bundle that stand for branches, with the commit that each is to be.
-
-    A branch that isn't in it has nothing new.
-    """
-    names = {ref.split("/", 4)[-1]: ref for ref in heads(git, path)}
-    return {ref: wanted[name] for name, ref in names.items() if name in wanted}
-
-
 def receive(git: Repository, source: str, refs: Mapping[str, str], *, base: str = "") -> str:
     """Fetch commits that came from elsewhere; say why that can't be, or ''.
 
@@ -114,19 +65,13 @@ def receive(git: Repository, source: str, refs: Mapping[str, str], *, base: str 
 
     Args:
         git: the repository that is to have them; they lie loose in it, and get their names from who called.
-        source: a URL, or the file of a bundle.
+        source: the URL of a repository.
         refs: names there, with the commit that each is to be; '' for whatever it is.
-        base: a commit that a bundle was made without.
+        base: a commit that both have.
     """
     common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-received-", ignore_cleanup_errors=True) as folder:
         named = {name: f"{_INCOMING}/{number}" for number, name in enumerate(refs)}
-        if os.path.isfile(source):  # git looks at what it fetches from a repository, and takes a bundle as it is
-            unpacked = _apart(Path(folder) / "unpacked", common, base)
-            done = unpacked.run(*FETCH, "--", source, *(f"+{name}:{name}" for name in refs))
-            if not done.ok:
-                return _words(done)
-            source = os.fspath(unpacked.project)
         apart = _apart(Path(folder) / "checked", common, base)
         done = apart.run(*_CHECKED, *FETCH, "--", source, *(f"+{name}:{at}" for name, at in named.items()))
         if not done.ok:
@@ -267,6 +212,26 @@ class Hub:
         return asked, refs.get(f"{self._place}/host", "")
 
 
+class Silence:
+    """Tells a host that is gone by its signs, which change no more; clocks of two machines aren't compared.
+
+    Args:
+        most: seconds that the same sign may be seen.
+    """
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._sign: object = None
+        self._since = time.monotonic()
+
+    def gone(self, sign: object) -> bool:
+        """Whether the same sign has been seen for too long; None: there was none to be had."""
+        now = time.monotonic()
+        if sign is not None and sign != self._sign:
+            self._sign, self._since = sign, now
+        return now - self._since > self._most
+
+
 class HubNames:
     """The branches of one attempt, here and on a hub.
 
@@ -325,6 +290,4 @@ def name_work(git: Repository, commit: str, *, branch: str, kept: str) -> str:
     forward = not old or git.run("merge-base", "--is-ancestor", old, commit).ok
     if forward and git.run("update-ref", "-m", "ralph-bridge swarm: received", ref, commit, old or "0" * 40).ok:
         return branch
-    from bridge.swarm.saving import keep
-
     return keep(git, kept, commit)

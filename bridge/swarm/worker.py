@@ -22,6 +22,7 @@ from bridge.loop.policy import LIMITS, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
 from bridge.swarm.record import asked_to_stop
+from bridge.swarm.supervisor import Order, end_leftovers, push_so_far, save_safely, tell_hub
 from bridge.turn.progress import last_sentence
 
 if TYPE_CHECKING:
@@ -163,8 +164,6 @@ class _Worker:
 
     def _save(self, end: dict[str, Any]) -> dict[str, Any]:
         """The supervisor does so, too; but it may be gone by then."""
-        from bridge.swarm.supervisor import Order, end_leftovers, save_safely, tell_hub
-
         order = Order.from_json(self.order["order"])
         end_leftovers(order)
         saved = save_safely(order)
@@ -176,8 +175,6 @@ class _Worker:
     def _push(self) -> None:
         """A machine may go for ever: what each turn has come to is on the hub, if there is one."""
         if self.order["order"]["hub"]:
-            from bridge.swarm.supervisor import Order, push_so_far
-
             with contextlib.suppress(BridgeError, OSError):
                 push_so_far(Order.from_json(self.order["order"]))
 
@@ -203,13 +200,3 @@ def _ending(event: LoopEnded) -> dict[str, Any]:
         "reason": event.reason,
         "detail": event.detail,
     }
-
-
-def command() -> list[str]:
-    """Say how a worker is started."""
-    # -P: a folder `bridge` in the project must not be taken for ours.
-    code = (
-        "import sys; p = sys.argv.pop(1); p in sys.path or sys.path.insert(0, p); "
-        "from bridge.swarm.worker import main; main()"
-    )
-    return [sys.executable, "-P", "-c", code, str(Path(__file__).resolve().parents[2])]

@@ -1,4 +1,4 @@
-"""Workers that see none of the host's files: by a hub, or by bundles through Dask."""
+"""Workers that see none of the host's files: work goes by a hub, whatever the executor is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(400)  # a cluster starts five programs, on a machine that may be busy
 
-HUB, DASK, BOTH = "threads and a hub", "dask and bundles", "dask and a hub"
+HUB, DASK = "threads and a hub", "dask and a hub"
 
 
 @dataclass
@@ -51,11 +51,9 @@ class Fleet:
 
 @contextmanager
 def fleet(project: Project, kind: str, workers: int = 2) -> Iterator[Fleet]:
-    words: tuple[str, ...] = ()
-    if kind != DASK:
-        hub = project.notes / "hub.git"
-        project.git("init", "-q", "--bare", str(hub))
-        words = ("--hub", str(hub))
+    hub = project.notes / "hub.git"
+    project.git("init", "-q", "--bare", str(hub))
+    words = ("--hub", str(hub))
     if kind == HUB:
         yield Fleet(project, words, None)
         return
@@ -68,7 +66,7 @@ def conflicting(project: Project) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [HUB, DASK, BOTH])
+@pytest.mark.parametrize("kind", [HUB, DASK])
 def test_a_whole_swarm(project: Project, kind: str) -> None:
     """Conflicts, failures, files that git doesn't have; no secret has travelled."""
     project.write(".worktreeinclude", ".env\n")
@@ -102,12 +100,11 @@ def test_a_whole_swarm(project: Project, kind: str) -> None:
             text=True,
             check=False,
         )
-    hub = dict(zip(where.words, where.words[1:], strict=False)).get("--hub", "")
-    if hub:
-        cleaned = project.swarm("clean")
-        assert cleaned.returncode == 1, "what isn't merged stays"
-        left = project.git("for-each-ref", "--format=%(refname)", "refs/heads", cwd=Path(hub)).splitlines()
-        assert {each.split("/")[5].split("-")[1] for each in left} == {"four", "six", *conflicting(project)}
+    cleaned = project.swarm("clean")
+    assert cleaned.returncode == 1, "what isn't merged stays"
+    hub = Path(where.words[1])
+    left = project.git("for-each-ref", "--format=%(refname)", "refs/heads", cwd=hub).splitlines()
+    assert {each.split("/")[5].split("-")[1] for each in left} == {"four", "six", *conflicting(project)}
     outcomes = project.outcomes()
     assert sorted([str(outcomes.pop("two")), str(outcomes.pop("three"))]) == ["conflict", "merged"]
     assert outcomes == {"one": "merged", "four": "incomplete", "five": "merged", "six": "merged"}
@@ -141,10 +138,9 @@ def test_ctrl_c_and_resume(project: Project, kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [DASK, BOTH])
-def test_a_worker_is_killed(project: Project, kind: str) -> None:
+def test_a_worker_is_killed(project: Project) -> None:
     """The agent was started once, the task is lost, its work is kept; then it goes on when asked."""
-    with fleet(project, kind, 1) as where:
+    with fleet(project, DASK, 1) as where:
         host = where.hold()
         assert where.cluster is not None
         nanny = psutil.Process(where.cluster.started[-1].pid)
@@ -161,10 +157,9 @@ def test_a_worker_is_killed(project: Project, kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [DASK, BOTH])
-def test_the_host_is_killed(project: Project, kind: str) -> None:
+def test_the_host_is_killed(project: Project) -> None:
     """The worker ends its agent and saves; whoever goes on gets what it has saved."""
-    with fleet(project, kind, 1) as where:
+    with fleet(project, DASK, 1) as where:
         host = where.hold()
         host.kill()
         host.wait()
@@ -179,11 +174,20 @@ def test_nobody_answers(project: Project) -> None:
     assert "expected tls://HOST:PORT" in project.swarm("run", "--executor", "dask://somewhere").stderr
 
 
+@pytest.mark.parametrize("words", [("--executor", "tls://127.0.0.1:1"), ("--insecure", "--executor", "dask://x:1")])
+def test_a_scheduler_elsewhere_wants_a_hub(project: Project, words: tuple[str, ...]) -> None:
+    project.plan("one: :")
+    refused = project.swarm("run", *words)
+    assert refused.returncode == 2
+    assert "next: git init --bare hub.git" in refused.stderr
+    assert "--hub ssh://HOST/PATH/hub.git" in refused.stderr
+
+
 @pytest.mark.slow
 def test_a_machine_goes_for_ever(project: Project) -> None:
     """Nobody there could save anything any more: what each turn had come to is on the hub."""
     project.plan("a: echo precious > one.txt", f"b: echo gone > two.txt; {HOLD}")
-    with fleet(project, BOTH, 1) as where:
+    with fleet(project, DASK, 1) as where:
         host = project.start("run", "--by", "heading", *where.words)
         until(lambda: (project.notes / "holding").exists())
         assert where.cluster is not None

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -523,3 +524,10 @@ def test_a_cli_that_cannot_be_used_ends_the_swarm(project: Project, first: str) 
     assert done.returncode == (1 if first else 4)
     merged = {"one": "merged"} if first else {}
     assert project.outcomes() == {**merged, "two": "incomplete", "three": None, "four": None}
+
+
+@pytest.mark.parametrize("option", [{"job": 3}, {"jobs": "3"}, {"retry": "lost"}, {"max_cost": "much"}, {"run": 3}])
+def test_options_of_resume_are_checked(project: Project, option: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=r"Swarm\.resume") as caught:
+        Swarm.resume(project.path, **option)
+    assert next(iter(option)) in str(caught.value)

@@ -48,19 +48,16 @@ def test_an_attempt_is_taken_once(tmp_path: Path, hub: str) -> None:
     assert Hub(hub, "run").claim(second, "task", 2, "second")
 
 
-def test_a_bundle_brings_what_the_other_lacks(tmp_path: Path) -> None:
+def test_a_repository_brings_what_the_other_lacks(tmp_path: Path) -> None:
     source, target = transport.bare(tmp_path / "source.git"), transport.bare(tmp_path / "target.git")
     tree = git_in(source.project, "mktree")
     base = commit_of(source.project, tree)
     work = commit_of(source.project, tree, base)
-    with transport.bundle_file(transport.bundle(source, {"ralph/task/a": base})) as path:
-        assert transport.receive(target, path, transport.listed(target, path, {"ralph/task/a": base})) == ""
-    with transport.bundle_file(transport.bundle(source, {"ralph/task/a": work}, without=base)) as path:
-        refs = transport.listed(target, path, {"ralph/task/a": work})
-        assert transport.receive(target, path, refs, base=base) == ""
+    for commit, known in ((base, ""), (work, base)):
+        source.run("update-ref", "refs/heads/a", commit)
+        assert transport.receive(target, str(source.project), {"refs/heads/a": commit}, base=known) == ""
     assert target.run("rev-parse", f"{work}^").text == base
-    assert transport.bundle(source, {"ralph/task/a": base}, without=base) == b"", "nothing is new"
-    assert source.run("for-each-ref").text == ""
+    assert target.run("for-each-ref").text == "", "names are given by who asked for it"
 
 
 @pytest.mark.parametrize("broken", ["a folder .git in a tree", "another commit"])
@@ -71,9 +68,9 @@ def test_what_is_not_sound_is_refused(tmp_path: Path, broken: str) -> None:
     entry = b"100644 " + name + b"\0" + bytes.fromhex(blob)
     tree = git_in(source.project, "hash-object", "-w", "-t", "tree", "--literally", "--stdin", data=entry)
     commit = commit_of(source.project, tree)
-    with transport.bundle_file(transport.bundle(source, {"ralph/task/a": commit})) as path:
-        refs = transport.listed(target, path, {"ralph/task/a": "1" * 40 if name == b"file" else commit})
-        told = transport.receive(target, path, refs)
+    source.run("update-ref", "refs/heads/a", commit)
+    promised = {"refs/heads/a": "1" * 40 if name == b"file" else commit}
+    told = transport.receive(target, str(source.project), promised)
     assert ("1" * 40 if name == b"file" else "hasDotgit") in told
     assert not target.run("cat-file", "-e", commit).ok, "nothing of it has got in"
 
