@@ -41,7 +41,7 @@ lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh bridge/verify/probe/starters.sh .ci/run vendor/install vendor/newest
+	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh .ci/run vendor/install vendor/newest
 
 coverage: $(VENV)/.dev    ## which lines and branches the fast tests reach (PYTEST_ARGS=tests/loop for some); shown, and no gate
 	rm -rf .coverage && mkdir .coverage

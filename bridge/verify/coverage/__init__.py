@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bridge.verify.coverage.reached import coverage_of
-from bridge.verify.coverage.trace import noted, tracing
+from bridge.verify.coverage.reached import coverage_of, noted, tracing
 
 __all__ = ["coverage_of", "noted", "tracing"]

@@ -6,10 +6,10 @@ than bash does. Whether a script is valid is for ``bash -n`` alone.
 
 from __future__ import annotations
 
-from bridge.verify.facts.answers import answer_of, assigned_text
 from bridge.verify.facts.effects import Effects, effects_of
 from bridge.verify.facts.model import CommandFact, Facts, FunctionFacts, Read, Write
 from bridge.verify.facts.recover import Reading, facts_of, read
+from bridge.verify.facts.usage import answer_of, assigned_text
 
 __all__ = [
     "CommandFact",

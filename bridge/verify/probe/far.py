@@ -133,8 +133,7 @@ class Places(NamedTuple):
         """Make the stand-ins for programs that must not run."""
         self.outside.mkdir()
         program = self.outside / ".stand-in"
-        parts = (files(__package__).joinpath(name).read_text() for name in ("far.sh", "starters.sh"))
-        self._write(program, "".join(parts))
+        self._write(program, files(__package__).joinpath("far.sh").read_text())
         for name in _installed(self.system):
             os.link(program, self.outside / name)
 

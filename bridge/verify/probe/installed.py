@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from bridge.help_text import Help, read_help
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
-from bridge.rehearsal.homes import environment
-from bridge.rehearsal.sandbox import PORT
 from bridge.verify.probe.far import REPLACED, WRAPPERS
 
 if TYPE_CHECKING:
@@ -43,6 +41,9 @@ def _ask(scratch: Scratch, path: tuple[str, ...], patience: float) -> Help | Non
     found = shutil.which(name, path=search)
     if found is None:
         return None
+    from bridge.rehearsal.homes import environment  # only of those who have the CLI
+    from bridge.rehearsal.sandbox import PORT
+
     env = {**environment(scratch.home, PORT, path=search), "TMPDIR": str(scratch.root / "tmp"), "COLUMNS": "200"}
     ran = ask([found, *path[1:], "--help"], cwd=scratch.home, env=env, patience=patience)
     if ran.status in (NOT_STARTED, TOO_LONG) or (ran.status and len(path) > 1):
