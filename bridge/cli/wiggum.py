@@ -197,11 +197,11 @@ def stop(*, project: str | None, as_json: bool, now: bool) -> int:
     with guarded():
         from bridge.setups.wiggum.controls import stop as ask
 
-        told = ask(_layout(project), at_once=now)
+        result = ask(_layout(project), at_once=now)
         if as_json:
-            print_json({"stopped": told.stopped, "message": told.message})
+            print_json({"stopped": result.stopped, "message": result.message})
         else:
-            write(f"{told.message}\n")
+            write(f"{result.message}\n")
         return 0
 
 

@@ -60,7 +60,7 @@ def of_job(
         for pid in within - apart
         if known[pid].group not in (session, group) and known[pid].parent not in within and pid not in older
     }
-    still = {pid for pid, place in met.items() if pid in known and known[pid][1:] == place}
+    still = {pid for pid, before in met.items() if pid in known and known[pid][1:] == before}
     found = descendants(known, orphans | still | {pid for pid, process in known.items() if process.group == group})
     met.clear()
     met.update((pid, known[pid][1:]) for pid in found if pid in known)

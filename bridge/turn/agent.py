@@ -160,39 +160,33 @@ class AgentTool:
 
     def _program(self, request: TurnRequest) -> Generator[Event, None, AgentEnd]:
         """The agent's program, through its own display filter."""
-        logs, settings = request.logs, self._settings
+        logs, settings, shown = request.logs, self._settings, False
         with usable(f"the log {logs.output}"):
             capture = TurnLog(logs.output, settings.turn_log_bytes)
         with capture, _opened_for_bash(logs.stderr) as stderr:
-            return (yield from self._shown(request, capture, stderr))
-
-    def _shown(
-        self, request: TurnRequest, capture: TurnLog, stderr: Path | None
-    ) -> Generator[Event, None, AgentEnd]:
-        settings, shown = self._settings, False
-        running = run_agent(
-            self.agent,
-            request.prompt,
-            capture,
-            stdin=0 if self._as_controller else b"",
-            stderr=stderr,
-            end_line=self._end_line,
-            grace=settings.graces.interrupt,
-            timeout=request.timeout,
-            on_start=request.on_start,
-        )
-        with closing(running) as texts:
-            while True:
-                try:
-                    text = next(texts)
-                except StopIteration as stop:
-                    end: AgentEnd = stop.value
-                    yield from map(Notice, filter(None, [capture.notice]))
-                    return end._replace(shown=shown)
-                request.on_output(text.encode("utf-8", "surrogateescape"))
-                if settings.live:
-                    shown = shown or bool(text.strip())
-                    yield OutputText(request.number, text)
+            running = run_agent(
+                self.agent,
+                request.prompt,
+                capture,
+                stdin=0 if self._as_controller else b"",
+                stderr=stderr,
+                end_line=self._end_line,
+                grace=settings.graces.interrupt,
+                timeout=request.timeout,
+                on_start=request.on_start,
+            )
+            with closing(running) as texts:
+                while True:
+                    try:
+                        text = next(texts)
+                    except StopIteration as stop:
+                        end: AgentEnd = stop.value
+                        yield from map(Notice, filter(None, [capture.notice]))
+                        return end._replace(shown=shown)
+                    request.on_output(text.encode("utf-8", "surrogateescape"))
+                    if settings.live:
+                        shown = shown or bool(text.strip())
+                        yield OutputText(request.number, text)
 
     def _hook(self, hook: Beside, request: TurnRequest) -> Iterator[Event]:
         """A hook beside the program; one that hangs is named, ended at its deadline, and the loop goes on."""

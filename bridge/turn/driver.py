@@ -272,14 +272,14 @@ class _Running:
         if settings.write_timeout is not None:
             writes = Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
         every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
-        self._began = told = time.monotonic()
+        self._began = reported = time.monotonic()
         with closing(program.lines(max(every, 0.01))) as lines:
             try:
                 for line in lines:
                     if line:
                         yield line
-                    if (now := time.monotonic()) - told >= settings.poll_seconds:
-                        told = now
+                    if (now := time.monotonic()) - reported >= settings.poll_seconds:
+                        reported = now
                         yield b""
                     if writes is not None and writes.missed():
                         self._idle = True

@@ -105,8 +105,8 @@ def make(
             git.keep(_ref(run, iteration), commit)
             lacks = _error(left)
             return CheckpointResult(commit, f"checkpoint {iteration} lacks something: {lacks}" if lacks else "")
-        said = _error(done.err) or _last_line(done.err) or _last_line(done.text)
-        why = said or f"git commit ended with {done.status}"
+        reported = _error(done.err) or _last_line(done.err) or _last_line(done.text)
+        why = reported or f"git commit ended with {done.status}"
         after = git.look()
         if after is not None and not git.work(after):
             return CheckpointResult()  # nothing but what hooks or attributes make equal again

@@ -91,17 +91,17 @@ def inserted(text: str, at: Node, value: Any, *, key: str | None = None) -> str:
     if at.members:
         before = _indent(text, at.members[-1][0])
         gap = f"\n{before}" if before is not None else " "
-        prefix, suffix, place = f",{gap}", "", at.members[-1][1]
+        prefix, suffix, target = f",{gap}", "", at.members[-1][1]
         depth = before
     else:
         outer = _indent(text, at.start) or _line_indent(text, at.start)
         depth = outer + step
-        prefix, suffix, place = f"\n{depth}", f"\n{outer}", at.start + 1
+        prefix, suffix, target = f"\n{depth}", f"\n{outer}", at.start + 1
     shown = json.dumps(value, indent=step if depth is not None else None, ensure_ascii=False)
     shown = shown.replace("\n", f"\n{depth}") if depth is not None else shown
     named = f"{json.dumps(key)}: {shown}" if key is not None else shown
-    rest = text[at.end - 1 :] if not at.members else text[place:]
-    new = text[:place] + prefix + named + suffix + rest
+    rest = text[at.end - 1 :] if not at.members else text[target:]
+    new = text[:target] + prefix + named + suffix + rest
     return new if "\r\n" not in text else re.sub(r"(?<!\r)\n", "\r\n", new)
 
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.state import WiggumState
 
 TEMPLATES = ("PROMPT.md", "fix_plan.md", "progress.txt")
-_PLACE = re.compile(r"\{(task_name|objective|iteration_count|last_action|remaining_count|completion_promise)\}")
+_PLACEHOLDER = re.compile(
+    r"\{(task_name|objective|iteration_count|last_action|remaining_count|completion_promise)\}"
+)
 _SECTION = re.compile(r"^## Current State[ \t]*\r?\n(?P<body>.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"\A\s*#[ \t]*(?:Task|Fix plan|Progress):[ \t]*([^\r\n]*)", re.IGNORECASE)
 _PROMISE = re.compile(r"<promise>(.*?)</promise>", re.DOTALL)
@@ -228,7 +230,7 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     >>> filled("# {task_name} {x} ${HOME}", {"task_name": "Port it"})
     '# Port it {x} ${HOME}'
     """
-    return _PLACE.sub(lambda found: values.get(found[1], found[0]), text)
+    return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 @cache
@@ -236,21 +238,21 @@ def _pattern(name: str) -> re.Pattern[str]:
     """Return a pattern of all that a template can become."""
     seen: set[str] = set()
     parts = []
-    for part, place in _parts(template(name).strip()):
+    for part, value in _parts(template(name).strip()):
         parts.append(re.escape(part))
-        if place in _CURRENT:
+        if value in _CURRENT:
             parts.append(r"[^\n]*")
-        elif place:
-            parts.append(f"(?P={place})" if place in seen else f"(?P<{place}>.+?)")
-            seen.add(place)
+        elif value:
+            parts.append(f"(?P={value})" if value in seen else f"(?P<{value}>.+?)")
+            seen.add(value)
     return re.compile("".join(parts), re.DOTALL)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
     end = 0
-    for place in _PLACE.finditer(text):
-        yield text[end : place.start()], place[1]
-        end = place.end()
+    for found in _PLACEHOLDER.finditer(text):
+        yield text[end : found.start()], found[1]
+        end = found.end()
     yield text[end:], ""
 
 
