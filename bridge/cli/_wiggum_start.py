@@ -21,8 +21,8 @@ from bridge.wording import duration
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import WiggumState
+    from bridge.setups.wiggum.task import StartRequest
 
 _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay", "max_cost", "max_tokens", "tokens_per_hour", "notify")
 
@@ -60,8 +60,8 @@ def _check(given: dict[str, Any]) -> None:
 def _request(given: dict[str, Any]) -> StartRequest:
     from bridge.setups.wiggum.breaker import WiggumBreakerSettings
     from bridge.setups.wiggum.opening import environment_defaults
-    from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import Checkpointing
+    from bridge.setups.wiggum.task import StartRequest
 
     limits = {
         "no_change": given["no_change"],

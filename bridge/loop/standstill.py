@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from bridge.clis import login_step
 from bridge.loop.policy import Decision, Verdict
-from bridge.stream.analysis.permanent import PermanentReason
+from bridge.stream.analysis.model import PermanentReason
 from bridge.turn.progress import last_sentence
 from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
     from bridge.loop.outcome import Outcome
     from bridge.loop.policy import Limits
-    from bridge.stream.analysis.permanent import PermanentFailure
+    from bridge.stream.analysis.model import PermanentFailure
 
 IDLE = "no_file_changes"
 """Why a loop ends whose turns come to nothing."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import BridgeError
-from bridge.files import ANYWHERE
+from bridge.files import ANYWHERE, write_atomic
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.files import FILES, Layout
@@ -96,11 +96,7 @@ class _Hook:
                 if found is not None:
                     return found
             if layout.plugin.is_file():
-                from bridge.setups.wiggum.plugin import answer_plugin
-
-                now = self.now()
-                plugin = self._logged(layout, partial(answer_plugin, layout, self.call, self._message, now))
-                return plugin or self.call.allow()
+                return self._logged(layout, partial(self._answer_for_plugin, layout)) or self.call.allow()
         return self.call.allow()
 
     def _logged(self, layout: Layout, ask: Callable[[], HookResponse | None]) -> HookResponse | None:
@@ -137,6 +133,42 @@ class _Hook:
             if not call.legacy:
                 state = replace(state, session_id=call.session_id)
             return self._end_turn(layout, state, text)
+
+    def _answer_for_plugin(self, layout: Layout) -> HookResponse:
+        """Answer for a loop whose state is the plugin's file."""
+        from bridge.setups.wiggum import plugin
+
+        call = self.call
+        state = plugin.read_plugin(files.read_text(layout.plugin) or "", str(layout.plugin))
+        if call.session_id is None and not call.legacy:
+            return call.fail_open("its input has no session_id, so nobody knows whose turn ends")
+        if call.is_foreign(state.session_id):
+            return call.allow()
+        message = self._message()
+        if message is None:
+            return call.fail_open("the assistant's last message is not known; the loop's state is untouched")
+        with files.locked(layout):
+            text = files.read_text(layout.plugin) or ""
+            state = plugin.read_plugin(text, str(layout.plugin))
+            if call.is_foreign(state.session_id):
+                return call.allow()
+            if end := plugin.ending(state, message):
+                files.set_aside(layout, layout.plugin, timestamp(self.now()))
+                return call.allow(end)
+            blocks = state.blocks if call.active else 0
+            resting = call.rests(blocks)
+            values: dict[str, str | int] = {
+                "iteration": state.iteration + 1,
+                "blocks": 0 if resting else blocks + 1,
+            }
+            if not call.legacy and state.session_id is None:
+                values["session_id"] = call.session_id or ""
+            with files.usable():
+                write_atomic(layout.plugin, plugin.with_values(text, **values))
+        if resting:
+            return call.allow(f"the loop rests: {call.cap} stops in a row were prevented. Say anything to go on")
+        most = f" of {state.max_iterations}" if state.max_iterations else ""
+        return call.block(state.prompt, f"iteration {state.iteration + 1}{most}")
 
     def _load(self, layout: Layout) -> WiggumState | None:
         defaults = WiggumState(

@@ -28,7 +28,7 @@ def _open(
     from bridge.resources import os_text
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.opening import environment_defaults, open_outer
-    from bridge.setups.wiggum.start import StartRequest
+    from bridge.setups.wiggum.task import StartRequest
 
     tools = (("driver", asked.script("driver")), ("agent", asked.script("agent")))
     request = StartRequest(

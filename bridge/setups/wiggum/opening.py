@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.options import RunOptions
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.start import StartRequest
     from bridge.setups.wiggum.state import EnvironmentDefaults, WiggumState
+    from bridge.setups.wiggum.task import StartRequest
 
 _TOOL = "driver claude-code"
 TURN_MINUTES = 60.0

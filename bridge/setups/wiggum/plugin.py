@@ -1,4 +1,4 @@
-"""The Stop hook for loops of the official plugin: its file, its words, without its mistakes.
+"""Loops of the official plugin, which our Stop hook goes on with: its file, without its mistakes. Pure.
 
 ``.claude/ralph-loop.local.md`` is front matter, then the prompt. Only the lines that change are written anew; a
 prompt keeps its ``---`` lines. The promise counts before the limit and wherever it stands in the message, another
@@ -9,20 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnreadable
-from bridge.files import write_atomic
-from bridge.setups.wiggum import files
-from bridge.setups.wiggum.breaker import timestamp
 from bridge.stream.status import find_promise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.hook import HookCall, HookResponse
 
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^(?P<key>\w+)[ \t]*:[ \t]*(?P<value>.*?)[ \t]*\r?$", re.MULTILINE)
@@ -99,43 +88,8 @@ def _string(value: str) -> str | None:
     return None if value in ("", "null", "~") else value
 
 
-# -- the hook's answer -------------------------------------------------------------------------------
-
-
-def answer_plugin(
-    layout: Layout, call: HookCall, last_message: Callable[[], str | None], now: datetime
-) -> HookResponse:
-    """Answer for a loop whose state is the plugin's file."""
-    state = read_plugin(files.read_text(layout.plugin) or "", str(layout.plugin))
-    if call.session_id is None and not call.legacy:
-        return call.fail_open("its input has no session_id, so nobody knows whose turn ends")
-    if call.is_foreign(state.session_id):
-        return call.allow()
-    message = last_message()
-    if message is None:
-        return call.fail_open("the assistant's last message is not known; the loop's state is untouched")
-    with files.locked(layout):
-        text = files.read_text(layout.plugin) or ""
-        state = read_plugin(text, str(layout.plugin))
-        if call.is_foreign(state.session_id):
-            return call.allow()
-        if ending := _ending(state, message):
-            files.set_aside(layout, layout.plugin, timestamp(now))
-            return call.allow(ending)
-        blocks = state.blocks if call.active else 0
-        resting = call.rests(blocks)
-        values: dict[str, str | int] = {"iteration": state.iteration + 1, "blocks": 0 if resting else blocks + 1}
-        if not call.legacy and state.session_id is None:
-            values["session_id"] = call.session_id or ""
-        with files.usable():
-            write_atomic(layout.plugin, with_values(text, **values))
-    if resting:
-        return call.allow(f"the loop rests: {call.cap} stops in a row were prevented. Say anything to go on")
-    most = f" of {state.max_iterations}" if state.max_iterations else ""
-    return call.block(state.prompt, f"iteration {state.iteration + 1}{most}")
-
-
-def _ending(state: PluginState, message: str) -> str:
+def ending(state: PluginState, message: str) -> str:
+    """Return how the loop ends with this message, as outcome and reason; '' while it goes on."""
     if state.promise is not None and find_promise(message, state.promise):
         return f"complete: the promise {state.promise!r} was given in iteration {state.iteration}"
     if 0 < state.max_iterations <= state.iteration:

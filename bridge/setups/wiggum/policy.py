@@ -14,7 +14,7 @@ from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.progress import Items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
-from bridge.stream.analysis.permanent import PermanentReason
+from bridge.stream.analysis.model import PermanentReason
 from bridge.stream.status import find_promise
 from bridge.wording import one_line, plural
 

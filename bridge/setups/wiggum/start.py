@@ -12,10 +12,10 @@ from bridge.files import ANYWHERE, make_folder, write_atomic
 from bridge.setups.projects import project_lock
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
-from bridge.setups.wiggum.breaker import WiggumBreakerSettings, cooled_at, timestamp
+from bridge.setups.wiggum.breaker import cooled_at, timestamp
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
-from bridge.setups.wiggum.state import Checkpointing, EnvironmentDefaults, Mode, WiggumState, is_promise
-from bridge.setups.wiggum.task import TaskFiles, digest, name_of, settle, write
+from bridge.setups.wiggum.state import WiggumState, is_promise
+from bridge.setups.wiggum.task import StartRequest, TaskFiles, digest, name_of, settle, write
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -28,38 +28,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
-
-
-@dataclass(frozen=True, slots=True)
-class StartRequest:
-    """What was asked for; None stands for "as before, else the default".
-
-    Attributes:
-        description: the task, in words.
-        mode: who keeps the agent going.
-        promise, max_iterations, max_minutes, breaker, checkpoints: see
-            :class:`~bridge.setups.wiggum.state.WiggumState`.
-        tool: likewise.
-        environment: what stands for a promise and iterations that nobody has named.
-        session_id: the session that asks, or None.
-        resume: go on with whatever state there is.
-        fresh: begin anew, whatever state there is.
-        force: write the templates anew; what was there is kept aside.
-    """
-
-    description: str | None = None
-    mode: Mode = "outer"
-    promise: str | None = None
-    max_iterations: int | None = None
-    max_minutes: float | None = None
-    breaker: WiggumBreakerSettings | None = None
-    checkpoints: Checkpointing | None = None
-    tool: str | None = None
-    environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
-    session_id: str | None = None
-    resume: bool = False
-    fresh: bool = False
-    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as packaged
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,15 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import LoopRefused
 from bridge.files import ANYWHERE, make_folder, to_bytes, write_atomic
 from bridge.setups.wiggum import files
-from bridge.setups.wiggum.state import PROMISE
+from bridge.setups.wiggum.state import PROMISE, EnvironmentDefaults
 from bridge.stream.status import find_promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bridge.setups.wiggum.breaker import WiggumBreakerSettings
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.start import StartRequest
-    from bridge.setups.wiggum.state import WiggumState
+    from bridge.setups.wiggum.state import Checkpointing, Mode, WiggumState
 
 TEMPLATES = ("PROMPT.md", "fix_plan.md", "progress.txt")
 _PLACEHOLDER = re.compile(
@@ -47,6 +48,38 @@ _OF_ANY = re.compile(
     re.IGNORECASE,
 )
 _OF_ONE = re.compile(r"^#{1,3}[ \t]*(?:Task|Objective)\b|^Task:", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class StartRequest:
+    """What was asked for; None stands for "as before, else the default".
+
+    Attributes:
+        description: the task, in words.
+        mode: who keeps the agent going.
+        promise, max_iterations, max_minutes, breaker, checkpoints: see
+            :class:`~bridge.setups.wiggum.state.WiggumState`.
+        tool: likewise.
+        environment: what stands for a promise and iterations that nobody has named.
+        session_id: the session that asks, or None.
+        resume: go on with whatever state there is.
+        fresh: begin anew, whatever state there is.
+        force: write the templates anew; what was there is kept aside.
+    """
+
+    description: str | None = None
+    mode: Mode = "outer"
+    promise: str | None = None
+    max_iterations: int | None = None
+    max_minutes: float | None = None
+    breaker: WiggumBreakerSettings | None = None
+    checkpoints: Checkpointing | None = None
+    tool: str | None = None
+    environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
+    session_id: str | None = None
+    resume: bool = False
+    fresh: bool = False
+    force: bool = False
 
 
 class TaskFiles(NamedTuple):

@@ -3,8 +3,15 @@
 from bridge.stream.analysis.analyzer import Analyzer, analyze, analyze_file
 from bridge.stream.analysis.fingerprint import fingerprint
 from bridge.stream.analysis.limits import reset_time
-from bridge.stream.analysis.model import Analysis, Limit, LimitKind, RunFacts, iso
-from bridge.stream.analysis.permanent import PermanentFailure, PermanentReason
+from bridge.stream.analysis.model import (
+    Analysis,
+    Limit,
+    LimitKind,
+    PermanentFailure,
+    PermanentReason,
+    RunFacts,
+    iso,
+)
 
 __all__ = [
     "Analysis",

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from enum import StrEnum
+from typing import Any, Literal
 
 from bridge.stream.events.base import NO_USAGE, Usage
-
-if TYPE_CHECKING:
-    from bridge.stream.analysis.permanent import PermanentFailure
 
 LimitKind = Literal["five_hour", "weekly", "rate", "usage"]
 
@@ -69,6 +67,30 @@ class Limit:
     def said(self) -> str:
         """What the provider said about it, or of which kind it is: for people."""
         return self.text or f"the provider's {self.kind} limit"
+
+
+class PermanentReason(StrEnum):
+    """Why repeating a turn is of no use, as a stable word."""
+
+    NOT_LOGGED_IN = "not_logged_in"
+    KEY_REFUSED = "key_refused"
+    NO_CREDIT = "no_credit"
+    SUBSCRIPTION_ENDED = "subscription_ended"
+    UNKNOWN_MODEL = "unknown_model"
+    NO_ACCESS = "no_access"
+
+
+@dataclass(frozen=True, slots=True)
+class PermanentFailure:
+    """A failure that no repetition mends.
+
+    Attributes:
+        reason: of which kind.
+        text: the CLI's words, one line.
+    """
+
+    reason: PermanentReason
+    text: str = ""
 
 
 _INNER_KEYS = (

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bridge.clis import known_clis
+from bridge.stream.analysis.model import PermanentFailure, PermanentReason
 from bridge.stream.events.base import mapping, word
 from bridge.wording import one_line
 
@@ -23,30 +22,6 @@ if TYPE_CHECKING:
 
     from bridge.stream.analysis.model import Limit, RunFacts
     from bridge.stream.events import Answer, Details
-
-
-class PermanentReason(StrEnum):
-    """Why repeating a turn is of no use, as a stable word."""
-
-    NOT_LOGGED_IN = "not_logged_in"
-    KEY_REFUSED = "key_refused"
-    NO_CREDIT = "no_credit"
-    SUBSCRIPTION_ENDED = "subscription_ended"
-    UNKNOWN_MODEL = "unknown_model"
-    NO_ACCESS = "no_access"
-
-
-@dataclass(frozen=True, slots=True)
-class PermanentFailure:
-    """A failure that no repetition mends.
-
-    Attributes:
-        reason: of which kind.
-        text: the CLI's words, one line.
-    """
-
-    reason: PermanentReason
-    text: str = ""
 
 
 _R = PermanentReason

@@ -19,8 +19,9 @@ from bridge.loop.store import LoopSettings
 from bridge.setups.wiggum.breaker import WiggumBreakerSettings
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.outer import OuterPolicy, OuterState
-from bridge.setups.wiggum.start import StartRequest, prepare
+from bridge.setups.wiggum.start import prepare
 from bridge.setups.wiggum.store import OuterStore
+from bridge.setups.wiggum.task import StartRequest
 from bridge.stream.analysis import Analyzer
 from bridge.turn.tool import Command, TurnResult
 from tests.setups.wiggum.project import none_sleeps, unique_seconds
