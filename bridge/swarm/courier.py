@@ -1,7 +1,7 @@
 """The host's side of workers that see none of its files: any executor, made one for orders.
 
 It sends what an attempt needs along with it, and gives a result only when all that the worker saved is in the
-host's own repository. What a worker tells is written where a worker on this machine would have written it.
+host's own repository. What a worker reports is written where a worker on this machine would have written it.
 """
 
 from __future__ import annotations
@@ -152,30 +152,30 @@ class Courier(Executor):
         """Show the workers of a swarm that its host lives, and listen to them."""
         if order.run not in self._threads:
             if self._line is not None:
-                self._line.say(order.run, asked_to_stop(Path(order.run_folder)))
+                self._line.announce(order.run, asked_to_stop(Path(order.run_folder)))
                 self._line.listen(order.run, self._take)
             else:  # what was asked of an earlier host's workers is none of these
                 transport.Hub(self._hub, order.run).ask(_git(order), asked_to_stop(Path(order.run_folder)))
-            thread = threading.Thread(target=self._say, args=(order,), daemon=True)
+            thread = threading.Thread(target=self._keep_announcing, args=(order,), daemon=True)
             self._threads[order.run] = thread
             thread.start()
 
-    def _say(self, order: Order) -> None:
+    def _keep_announcing(self, order: Order) -> None:
         folder, due = Path(order.run_folder), 0.0
-        said = asked_to_stop(folder)
+        announced = asked_to_stop(folder)
         hub, git = transport.Hub(self._hub, order.run), _git(order)
         while True:
             over = self._over.wait(_LOOK)
             asked, now = asked_to_stop(folder), time.monotonic()
-            if over or asked != said or now >= due:
+            if over or asked != announced or now >= due:
                 with suppress(Exception):  # a network that comes back
                     if self._line is not None:
-                        self._line.say(order.run, asked)
-                    elif asked != said:
+                        self._line.announce(order.run, asked)
+                    elif asked != announced:
                         hub.ask(git, asked)
                     if self._line is None and not over:
                         hub.beat(git)
-                    said = asked
+                    announced = asked
                 due = now + (_BEAT if self._line is not None else _HUB_BEAT)
             if over:
                 return
@@ -321,8 +321,8 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
         unended: get it all the same.
     """
     git, hub = _git(order), transport.Hub(order.hub, order.run)
-    told = hub.read(git, hub.done(order.task, order.attempt))
-    if not told and not unended:
+    noted = hub.read(git, hub.done(order.task, order.attempt))
+    if not noted and not unended:
         return None
     names = hub.names(order.task, order.attempt, order.branch, order.kept)
     there = hub.look(git, f"{names.place}/*")
@@ -334,7 +334,7 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
     saved = _named(git, order, refs, Saved(commit=refs.get(order.branch, "")))
     found: dict[str, Any] = {}
     with suppress(ValueError, TypeError, RecursionError):
-        found = json.loads(told)
+        found = json.loads(noted)
     path = Path(order.folder) / "events.jsonl"
     if not _of_attempt(path, order.attempt):
         with open_file(path, "ab") as file:

@@ -47,7 +47,7 @@ _LOG = 256 * 1024
 class Link(Protocol):
     """The line between an attempt and the host."""
 
-    def tell(self, lines: list[str]) -> None:
+    def report(self, lines: list[str]) -> None:
         """Carry events to the host."""
 
     def asked(self) -> str:
@@ -240,7 +240,7 @@ def _relay(link: Link, order: Order, over: threading.Event) -> None:
                 whole = file.read().rpartition(b"\n")[0]
             if whole:
                 offset += len(whole) + 1
-                link.tell(whole.decode("utf-8", "replace").split("\n"))
+                link.report(whole.decode("utf-8", "replace").split("\n"))
         with suppress(Exception):
             now = link.asked()
             if now and now != asked:
@@ -259,7 +259,7 @@ class _HubLink:
         self._next = 0.0
         self._asked = ""
 
-    def tell(self, lines: list[str]) -> None:
+    def report(self, lines: list[str]) -> None:
         """A push for each line would be too dear: the host reads them when the attempt is over."""
 
     def asked(self) -> str:

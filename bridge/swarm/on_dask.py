@@ -155,15 +155,15 @@ class HostLine:
         self._variables: dict[str, Any] = {}
 
     def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
-        """Hand on what workers tell: task, attempt, number of the line, line."""
+        """Hand on what workers report: task, attempt, number of the line, line."""
 
-        def told(event: tuple[float, dict[str, Any]]) -> None:
+        def take_lines(event: tuple[float, dict[str, Any]]) -> None:
             for number, line in enumerate(event[1]["lines"], event[1]["first"]):
                 take(event[1]["task"], event[1]["attempt"], number, line)
 
-        self._client.subscribe_topic(_topic(run), told)
+        self._client.subscribe_topic(_topic(run), take_lines)
 
-    def say(self, run: str, asked: str) -> None:
+    def announce(self, run: str, asked: str) -> None:
         """Show that the host lives, and what it asks for."""
         if run not in self._variables:
             self._variables[run] = _dask()[1].Variable(_topic(run), client=self._client)
@@ -187,14 +187,14 @@ class WorkerLink:
         self._attempt = (run, task, attempt)
         self._variable = distributed.Variable(_topic(run), client=self._client)
         self._silence = Silence(_SILENCE)
-        self._told = 0
+        self._reported = 0
 
-    def tell(self, lines: list[str]) -> None:
+    def report(self, lines: list[str]) -> None:
         """Carry events to the host."""
         run, task, attempt = self._attempt
-        told = {"task": task, "attempt": attempt, "first": self._told, "lines": lines}
-        self._worker.log_event(_topic(run), told)
-        self._told += len(lines)
+        message = {"task": task, "attempt": attempt, "first": self._reported, "lines": lines}
+        self._worker.log_event(_topic(run), message)
+        self._reported += len(lines)
 
     def asked(self) -> str:
         """Say what is asked; ``now`` when the engine wants the task no more, or the host is gone."""

@@ -531,3 +531,10 @@ def test_options_of_resume_are_checked(project: Project, option: dict[str, Any])
     with pytest.raises(ConfigurationError, match=r"Swarm\.resume") as caught:
         Swarm.resume(project.path, **option)
     assert next(iter(option)) in str(caught.value)
+
+
+def test_a_task_is_one_line_of_a_table_whatever_its_name() -> None:
+    facts = dict.fromkeys(("worker", "turn", "seconds", "cost_usd", "outcome", "last"))
+    lines = live_table({"tasks": [{**facts, "id": "a\nb", "title": "x\ny", "step": "waiting"}]})
+    assert len(lines) == 2
+    assert not any("\n" in line for line in lines)

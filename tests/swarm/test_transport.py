@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import subprocess
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge import ConfigurationError, Swarm
 from bridge.git.repository import Repository
-from bridge.swarm import transport
+from bridge.swarm import elsewhere, transport
 from bridge.swarm.courier import Courier
 from bridge.swarm.parcel import contents
 from bridge.swarm.supervisor import Order
 from bridge.swarm.transport import Hub, check_hub
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.swarm.projects import Project
 
 
@@ -117,13 +116,13 @@ def test_names_of_secrets_travel_and_no_values(tmp_path: Path) -> None:
     expected = {"settings": {"CLAUDE_MODEL": "sonnet"}, "driver": "ralph/mine.sh", "agent": "claude"}
     assert sent.order.options == expected
     assert (sent.names, sent.scripts) == (("GITHUB_TOKEN",), {})
-    elsewhere = tmp_path / "elsewhere.sh"  # git doesn't have it: it travels by itself
-    elsewhere.write_text("driver_name() { echo other; }\n")
-    sent = contents(order(tmp_path, options={"driver": str(elsewhere)}, base=base), git)
-    assert sent.scripts["driver"][1].data == elsewhere.read_bytes()
-    elsewhere.write_text("MY_API_KEY=abc\n")
+    outside = tmp_path / "elsewhere.sh"  # git doesn't have it: it travels by itself
+    outside.write_text("driver_name() { echo other; }\n")
+    sent = contents(order(tmp_path, options={"driver": str(outside)}, base=base), git)
+    assert sent.scripts["driver"][1].data == outside.read_bytes()
+    outside.write_text("MY_API_KEY=abc\n")
     with pytest.raises(ConfigurationError, match="seems to hold a secret"):
-        contents(order(tmp_path, options={"driver": str(elsewhere)}, base=base), git)
+        contents(order(tmp_path, options={"driver": str(outside)}, base=base), git)
 
 
 class Forger(Executor):
@@ -187,3 +186,21 @@ def test_a_scheduler_that_begins_a_task_again(
     assert len(project.started()) == 1
     assert (task.outcome, task.turns) == ("merged", 1), task.detail
     assert project.git("show", f"{swarm.record.branch}:one.txt") == "precious"
+
+
+@pytest.mark.slow
+def test_a_hub_that_goes_meanwhile(project: Project, hub: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can't be sent is told with the machine and the folder that have it."""
+    project.plan(f"one: echo precious > one.txt; rm -rf {hub}")
+    for name, value in project.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(elsewhere, "_NETWORK", 0.0)
+    engine = ThreadPoolExecutor(1)
+    with engine, Courier(engine, hub=hub) as courier, Swarm(project.path, executor=courier) as swarm:
+        for _ in swarm:
+            pass
+    (task,) = swarm.record.tasks
+    assert (task.outcome, task.reason) == ("failed", "not sent")
+    assert "it can't be sent: the hub does not take it" in task.unsaved
+    kept = Path(task.tree.partition(":")[2])
+    assert git_in(kept / "repo.git", "show", f"{task.branch}:one.txt") == "precious"
