@@ -123,11 +123,11 @@ class Loop(EventStream[LoopEnded]):
         check_options("Loop.open", {"project": project, "setup": setup, **options}, known)
         for name, value in options.items():
             OPTIONS[name].check(value)
-        asked = _asked(options)
+        wanted = _run_options(options)
         folder = _folder(project)
-        kind, found = _kind(folder, setup, asked)
-        check(kind, asked)
-        return cls(folder, kind.name, _events(lambda tell: kind.open(folder, found, asked, tell)))
+        kind, found = _kind(folder, setup, wanted)
+        check(kind, wanted)
+        return cls(folder, kind.name, _events(lambda tell: kind.open(folder, found, wanted, tell)))
 
     def __repr__(self) -> str:
         return f"<Loop {self.setup}, {self.project}{', ended' if self.ended else ''}>"
@@ -163,7 +163,7 @@ def kind_of(
         ConfigurationError: there is no such folder or setup, or there are several setups.
     """
     folder = _folder(project)
-    return folder, _kind(folder, setup, _asked({"driver": script, "settings": settings or {}}))[0].name
+    return folder, _kind(folder, setup, _run_options({"driver": script, "settings": settings or {}}))[0].name
 
 
 # -- which kind, and with what -----------------------------------------------------------------------
@@ -178,20 +178,20 @@ def _folder(project: str | os.PathLike[str]) -> Path:
     return project_above(folder)
 
 
-def _kind(folder: Path, setup: str | None, asked: RunOptions) -> tuple[SetupKind, Setup | None]:
+def _kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[SetupKind, Setup | None]:
     from bridge.setups.projects import choose, has_prompt
     from bridge.setups.unserved import refuse
 
     known = kinds()
     if setup is not None and setup not in known:
         raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(known)}")
-    script = asked.driver or asked.agent
-    refuse(folder, os.environ, given=asked.settings, driver=script)
+    script = wanted.driver or wanted.agent
+    refuse(folder, os.environ, given=wanted.settings, driver=script)
     if setup is not None and known[setup].installation is None:
         return known[setup], None
-    if setup is None and asked.task is not None:
+    if setup is None and wanted.task is not None:
         return next(kind for kind in known.values() if kind.begun is not None and "task" in kind.options), None
-    found = choose(folder, setup, asked.words)
+    found = choose(folder, setup, wanted.words)
     if found is not None and (setup or not found.bare):
         return known[found.name], found
     if found is None or not has_prompt(folder):
@@ -201,7 +201,7 @@ def _kind(folder: Path, setup: str | None, asked: RunOptions) -> tuple[SetupKind
     return known[PLAIN], None
 
 
-def _asked(options: LoopOptions) -> RunOptions:
+def _run_options(options: LoopOptions) -> RunOptions:
     given: dict[str, Any] = {**options, "words": tuple(options.get("words", ()))}
     for name in ("driver", "agent", "prompt"):
         if given.get(name) is not None:

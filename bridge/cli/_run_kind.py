@@ -30,10 +30,10 @@ def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOpt
         options: what is asked of the loop; those that don't apply are refused.
         quiet: no line per step.
     """
-    from bridge.cli._ignored import note_unignored
     from bridge.cli._render import Renderer, drive
     from bridge.cli._summary import exit_code, first_line
     from bridge.cli._view import view
+    from bridge.git.ignore import unignored
 
     if options.words and "words" not in kind.options:
         raise click.UsageError(
@@ -51,7 +51,9 @@ def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOpt
         if begun is not None:
             most = begun[1].limits.max_iterations
         if not quiet:
-            note_unignored(folder, *opened.state_files())
+            where, samples = opened.state_files()
+            if unignored(folder, samples):  # an agent's `git add -A` would commit it
+                say(f"note: git does not ignore the loop's state in {where}; next: ralph-bridge doctor --fix")
             say(f"{kind.title} · {folder}" if begun is None else first_line(*begun))
         renderer = Renderer(max_iterations=most, quiet=quiet)
         calls = opened.calls_per_hour

@@ -22,7 +22,7 @@ def reset(*, project: str) -> int:
     Exit codes: 0 reset, or nothing to reset; 4 a loop is at work here, whose pid is named.
     """
     with guarded():
-        from bridge.setups.resetting import reset as clear
+        from bridge.setups.projects import reset as clear
 
         folder = project_folder(project)
         done = clear(folder)

@@ -55,20 +55,20 @@ class _Run(click.Command):
 
 def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
     """The kind that has words of its own and the project of that kind, if these are about one."""
-    asked: dict[str, str] = {}
+    named: dict[str, str] = {}
     for at, word in enumerate(words):
         option, equals, value = word.partition("=")
         if option in ("--project", "--setup") and (equals or at + 1 < len(words)):
-            asked[option] = value if equals else words[at + 1]
-    name = asked.get("--setup")
-    folder = Path(asked["--project"]) if "--project" in asked else project_folder(None)
+            named[option] = value if equals else words[at + 1]
+    name = named.get("--setup")
+    folder = Path(named["--project"]) if "--project" in named else project_folder(None)
     own = {each for each, kind in kinds().items() if kind.own_words}
     if not folder.is_dir() or name not in (None, *own):
         return None
     found = [setup.name for setup in detect(folder)]
     if (name not in found) if name else (len(found) != 1 or found[0] not in own):
         return None
-    return kinds()[name or found[0]], project_folder(asked.get("--project"), tell=True)
+    return kinds()[name or found[0]], project_folder(named.get("--project"), tell=True)
 
 
 @click.command(cls=_Run)
@@ -106,8 +106,8 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
 
     with guarded(), notifying(taken_notify(given)):
         folder = project_folder(project, tell=True)
-        asked_for = given["settings"] | taken_unserved(given)
-        refuse(folder, os.environ, given=asked_for, driver=given["driver"] or given["agent"])
+        requested = given["settings"] | taken_unserved(given)
+        refuse(folder, os.environ, given=requested, driver=given["driver"] or given["agent"])
         setup = choose(folder, setup_name, given["words"])
         if setup is None or (setup.bare and not setup_name):
             kind, setup = kinds()[PLAIN], None

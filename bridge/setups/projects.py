@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import ANYWHERE, confine, open_file, stays_inside, usable
 from bridge.process.secrets import shown_words
 from bridge.setups import detect, installations, kinds
@@ -81,6 +81,30 @@ def at_work(project: Path) -> int | None:
         if (pid := holder_pid(folder)) is not None:
             return pid
     return next(iter(table.running_in(project, "ralph_loop.sh")), None)
+
+
+def reset(project: Path) -> list[str]:
+    """Close every open circuit breaker, and drop exit signals that an earlier run has left.
+
+    Sessions, plans and counts of calls stay: none of them keeps a loop from starting.
+
+    Args:
+        project: the project's folder.
+
+    Returns:
+        What was done, a sentence each; empty when there was nothing to do.
+
+    Raises:
+        ProjectBusy: a loop is at work; names its process.
+        ProjectUnusable: a file can't be read or written.
+        bridge.errors.ConfigurationError: the state of a wiggum loop can't be read.
+    """
+    if (pid := at_work(project)) is not None:
+        raise ProjectBusy(
+            f"a loop is at work in {project} (process {pid or 'unknown'}): nothing is reset under its hands\n"
+            f"  next: wait for it (`ralph-bridge status`), or end it{f': kill {pid}' if pid else ''}"
+        )
+    return [done for kind in kinds().values() if kind.reset is not None for done in kind.reset(project)]
 
 
 def project_above(folder: Path, *, home: Path | None = None) -> Path:

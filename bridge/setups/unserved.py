@@ -33,7 +33,7 @@ _NONE = frozenset({"", "none"})
 _DRIVER = "PLATFORM_DRIVER"
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """One thing that is asked for.
 
     Attributes:
@@ -62,13 +62,13 @@ def refuse(
         ConfigurationError: it does; names each, where it stands, and the way out.
         ProjectUnusable: a ``.ralphrc`` can't be read.
     """
-    found = asked(project, env, given=given, driver=driver)
+    found = requests(project, env, given=given, driver=driver)
     if not found:
         return
-    told = "\n  ".join(f"{each.key}={each.value} {each.where}: {_WHY[each.key]}" for each in found)
+    listed = "\n  ".join(f"{each.key}={each.value} {each.where}: {_WHY[each.key]}" for each in found)
     keys = " ".join(f"--set {each.key}=none" for each in found)
     raise ConfigurationError(
-        f"this project asks for what ralph-bridge can't do yet, so nothing is started\n  {told}\n"
+        f"this project asks for what ralph-bridge can't do yet, so nothing is started\n  {listed}\n"
         f"  next: run it with its own controller (`ralph`, ~/.ralph/ralph_loop.sh), or without, on this machine: "
         f"{keys}{_by_driver(found)}"
     )
@@ -81,16 +81,16 @@ _WHY = {
 }
 
 
-def _by_driver(found: list[Asked]) -> str:
+def _by_driver(found: list[Request]) -> str:
     from bridge.contract import driver_contract
 
     named = next((each.value for each in found if each.key == "AGENT_PROVIDER"), "")
     return f"; --driver {named} runs that CLI" if named in driver_contract().drivers else ""
 
 
-def asked(
+def requests(
     project: Path, env: Mapping[str, str], *, given: Mapping[str, str] | None = None, driver: str | None = None
-) -> list[Asked]:
+) -> list[Request]:
     """Give what is asked for: by the command line, else the environment, else by any ``.ralphrc`` of the project.
 
     Raises:
@@ -109,7 +109,7 @@ def asked(
     for key in KEYS:
         for value, where in _sources(key, env, given or {}, files):
             if not _harmless(key, value, drivers):
-                asking.append(Asked(key, value, where))
+                asking.append(Request(key, value, where))
                 break
     return asking
 
@@ -135,10 +135,10 @@ def _assigned(text: str, env: Mapping[str, str]) -> Mapping[str, Assigned]:
 
 
 def _harmless(key: str, value: str, drivers: set[str]) -> bool:
-    said = value.strip().lower()
-    if key == "AGENT_PROVIDER" and (said in ("claude", "claude-code") or said in drivers):
+    word = value.strip().lower()
+    if key == "AGENT_PROVIDER" and (word in ("claude", "claude-code") or word in drivers):
         return True
-    return said in _NONE
+    return word in _NONE
 
 
 def _read(path: Path) -> str | None:
@@ -149,5 +149,5 @@ def _read(path: Path) -> str | None:
     except ProjectUnusable:
         raise
     except OSError as error:
-        told = f"{path} can't be read: {error.strerror}\n  next: check its permissions"
-        raise ProjectUnusable(told) from error
+        listed = f"{path} can't be read: {error.strerror}\n  next: check its permissions"
+        raise ProjectUnusable(listed) from error

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.setups.assignments import read_assignments
-from bridge.setups.unserved import asked, refuse
+from bridge.setups.unserved import refuse, requests
 from tests.cli.conftest import Project
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ NOT_ASKING = [
 def test_c10_what_a_file_asks_for_is_seen(tmp_path: Path, text: str, name: str) -> None:
     (tmp_path / ".ralph").mkdir()
     (tmp_path / name).write_text(text, errors="surrogateescape", newline="")
-    (found,) = asked(tmp_path, {})
+    (found,) = requests(tmp_path, {})
     assert found.key == KEY
     assert found.where.startswith(f"in {name} line ")
     with pytest.raises(ConfigurationError, match=f"--set {KEY}=none"):
@@ -94,9 +94,9 @@ def test_c10_values_are_those_of_bash() -> None:
 
 def test_c10_the_command_line_is_stronger_than_the_environment_and_that_than_files(tmp_path: Path) -> None:
     (tmp_path / ".ralphrc").write_text("SANDBOX_PROVIDER=docker\nGITHUB_ISSUE=12\nAUTO_CLOSE=true\n")
-    assert [each.key for each in asked(tmp_path, {KEY: ""})] == [KEY, "GITHUB_ISSUE"]
-    assert [each.key for each in asked(tmp_path, {KEY: "none"})] == ["GITHUB_ISSUE"]
-    found = asked(tmp_path, {KEY: "none"}, given={KEY: "e2b", "GITHUB_ISSUE": ""})
+    assert [each.key for each in requests(tmp_path, {KEY: ""})] == [KEY, "GITHUB_ISSUE"]
+    assert [each.key for each in requests(tmp_path, {KEY: "none"})] == ["GITHUB_ISSUE"]
+    found = requests(tmp_path, {KEY: "none"}, given={KEY: "e2b", "GITHUB_ISSUE": ""})
     assert [(each.value, each.where) for each in found] == [("e2b", "on the command line")]
 
 
@@ -118,9 +118,9 @@ def test_c10_another_provider_is_fine_where_it_is_the_driver(
     tmp_path: Path, provider: str, driver: str | None, env: dict[str, str], refused: bool
 ) -> None:
     (tmp_path / ".ralphrc").write_text(f"AGENT_PROVIDER={provider}\n")
-    assert bool(asked(tmp_path, env, driver=driver)) is refused
+    assert bool(requests(tmp_path, env, driver=driver)) is refused
     (tmp_path / ".ralphrc").write_text(f"AGENT_PROVIDER={provider}\nPLATFORM_DRIVER=codex\n")
-    assert bool(asked(tmp_path, {})) is (provider == "gemini")
+    assert bool(requests(tmp_path, {})) is (provider == "gemini")
 
 
 SETUPS = {
@@ -176,8 +176,8 @@ def test_c10_no_loop_starts_in_any_setup(project: Project, setup: str, place: st
 def test_c10_the_way_out_is_one(project: Project) -> None:
     project.write(".ralph/PROMPT.md", "Do it.\n")
     project.write(".ralphrc", f"{KEY}=docker\nGITHUB_ISSUE=7\n")
-    told = project.run("run").stderr
-    assert f"--set {KEY}=none --set GITHUB_ISSUE=none" in told
+    listed = project.run("run").stderr
+    assert f"--set {KEY}=none --set GITHUB_ISSUE=none" in listed
     done = project.run("run", "--set", f"{KEY}=none", "--set", "GITHUB_ISSUE=none", "--max-iterations", "1")
     assert (project.folder / "started").exists(), done.stderr
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def _open(
-    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+    project: Path, _setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
     from bridge.setups.bmalph.opening import open_loop
     from bridge.setups.dot_ralph.folder import locate
 
-    return open_loop(locate(project), asked, tell)
+    return open_loop(locate(project), options, tell)
 
 
 def _controller() -> Controller:

@@ -12,12 +12,12 @@ from bridge.records import read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.dot_ralph.doctor import MACHINE, STATE
 from bridge.setups.dot_ralph.doctor.case import FolderCase
-from bridge.setups.frankbria import adoption, environment, rc
+from bridge.setups.frankbria import adoption, rc
 from bridge.setups.frankbria.claude import command_words
 from bridge.setups.frankbria.differences import differences
 from bridge.setups.frankbria.layout import PLAN, missing_parts, read_plan
 from bridge.setups.frankbria.refusals import provider_scripts, refuse
-from bridge.setups.frankbria.settings import FrankbriaSettings, resolve
+from bridge.setups.frankbria.settings import FrankbriaSettings, agents_environment, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ class FrankbriaCase(FolderCase[FrankbriaSettings]):
     @cached_property
     def cli(self) -> str:
         """The program that a loop would start."""
-        agents_env, _ = environment.of_agent(self.project, self.settings, self.env)
+        agents_env, _ = agents_environment(self.project, self.settings, self.env)
         return command_words(self.settings.code_cmd, self.project, agents_env)[0]
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def _open(
-    project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+    project: Path, _setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
     import os
 
     from bridge.setups.frankbria.layout import folder_of
     from bridge.setups.frankbria.opening import open_loop
 
-    return open_loop(folder_of(project), asked, tell, env=os.environ)
+    return open_loop(folder_of(project), options, tell, env=os.environ)
 
 
 def _controller() -> Controller:
@@ -80,10 +80,10 @@ def _reset(project: Path) -> list[str]:
     return reset_state(folder_of(project)) if frankbria(project) else []
 
 
-def _adopted(project: Path, asked_for: bool) -> Setup | None:
+def _adopted(project: Path, named: bool) -> Setup | None:
     from bridge.setups.frankbria import adoption
 
-    return adoption.at(project) if asked_for or adoption.is_adopted(project) else None
+    return adoption.at(project) if named or adoption.is_adopted(project) else None
 
 
 def detect(folder: Path) -> Setup | None:

@@ -19,13 +19,13 @@ from bridge.setups.dot_ralph.opening import (
     require_prompt,
     run_in_folder,
 )
-from bridge.setups.frankbria import environment, rc
+from bridge.setups.frankbria import rc
 from bridge.setups.frankbria.claude import ClaudeCommands
 from bridge.setups.frankbria.keys import KEYS
 from bridge.setups.frankbria.layout import missing_parts, refuse_flat
 from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.refusals import refuse
-from bridge.setups.frankbria.settings import resolve
+from bridge.setups.frankbria.settings import agents_environment, resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
 from bridge.turn.driver import DriverTool
 
@@ -200,7 +200,7 @@ def open_loop(
     settings = ready(folder, options, env, sandboxed=sandboxed)
     busy(folder)
     told = list(settings.notices)
-    agents_env, wrong = environment.of_agent(folder.project, settings, env)
+    agents_env, wrong = agents_environment(folder.project, settings, env)
     told += wrong
     live = settings.live or (options.live and settings.output_format == "json")
     loop = loop_settings(folder, settings, options, env=agents_env, live=live)

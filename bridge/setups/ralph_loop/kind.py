@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def _open(
-    _project: Path, setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
+    _project: Path, setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
     from bridge.setups.ralph_loop.opening import open_loop, request_of
 
     assert setup is not None
-    request = request_of(setup, asked.words, prompt=asked.prompt, max_iterations=asked.max_iterations)
-    return open_loop(setup, request, asked, tell)
+    request = request_of(setup, options.words, prompt=options.prompt, max_iterations=options.max_iterations)
+    return open_loop(setup, request, options, tell)
 
 
 def _own_files(project: Path, home: Path) -> Files:

@@ -397,7 +397,7 @@ def test_doctor_tells_of_scripts_for_the_contract_that_is_planned(project: Proje
 
 def test_status_and_reset_know_the_setup(project: Project) -> None:
     from bridge.setups.overview import find_loop, overview
-    from bridge.setups.resetting import reset
+    from bridge.setups.projects import reset
 
     project.claude(otherwise="say Nothing")
     project.loop()
