@@ -6,9 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
-
-from bridge.cli._help import VARIABLE
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,13 +45,6 @@ class _Bash(BashComplete):
 def register() -> None:
     """Let click use it."""
     add_completion_class(_Bash)
-
-
-def script(root: click.Command, shell: str) -> str:
-    """The script for a shell, which asks the command itself each time."""
-    made = get_completion_class(shell)
-    assert made is not None, f"click has no completion for {shell}"
-    return made(root, {}, "ralph-bridge", VARIABLE).source().rstrip("\n") + "\n"
 
 
 def _items(known: Iterable[str] | Mapping[str, str], incomplete: str) -> Items:

@@ -13,6 +13,7 @@ _OURS = re.compile(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
 _SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])"
 )
+_WORKFLOW_COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
 _JOINERS = ("\u200c", "\u200d")
 
 
@@ -37,6 +38,15 @@ def harmless(text: str, *, colours: Colours = "none", joiners: bool = False) -> 
     pieces[::2] = ["".join(_plain(char, joiners=joiners) for char in piece) for piece in pieces[::2]]
     is_open = len(pieces) > 1 and colours == "ours" and pieces[-2] != "\x1b[0m"
     return "".join(pieces) + "\x1b[0m" * is_open
+
+
+def no_workflow_command(text: str) -> str:
+    """Break up what a GitHub workflow would take for a command to itself: ``::`` that a line begins with, ``##[``.
+
+    >>> no_workflow_command("note\\n  ::error::a::b"), no_workflow_command("a ##[group]b")
+    ('note\\n  : :error::a::b', 'a ## [group]b')
+    """
+    return _WORKFLOW_COMMAND.sub(r"\1\2 ", text)
 
 
 def _plain(char: str, *, joiners: bool) -> str:

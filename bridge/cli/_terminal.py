@@ -12,7 +12,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from bridge.cli._harmless import harmless
+from bridge.cli._harmless import harmless, no_workflow_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -178,7 +178,16 @@ def say_all(text: str) -> None:
 
 def message(line: str, stream: TextIO) -> str:
     """One line for people, with no colours but ours; for a screen, and for a file that is shown on one later."""
-    return harmless(line.replace("\n", " "), colours="ours" if Style(stream).on else "none")
+    return _for_people(line.replace("\n", " "), stream)
+
+
+def _for_people(text: str, stream: TextIO) -> str:
+    return in_job(harmless(text, colours="ours" if Style(stream).on else "none"))
+
+
+def in_job(text: str) -> str:
+    """A text as it may stand in the log of a job, where GitHub runs what looks like a command to it."""
+    return no_workflow_command(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def drop(stream: TextIO) -> None:
@@ -190,7 +199,7 @@ def drop(stream: TextIO) -> None:
 
 def show(text: str) -> None:
     """Print lines for people on stdout, at once, folded; what its encoding lacks becomes a question mark."""
-    text = harmless(text, colours="ours" if Style(sys.stdout).on else "none")
+    text = _for_people(text, sys.stdout)
     sys.stdout.buffer.write(folded(text, sys.stdout).encode(sys.stdout.encoding or "utf-8", "replace"))
     sys.stdout.buffer.flush()
 

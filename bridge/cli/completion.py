@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from bridge.cli._help import VARIABLE
 from bridge.cli._terminal import write
 
 
@@ -20,6 +21,9 @@ def completion(context: click.Context, shell: str) -> None:
 
     bash has to be 4.4 or newer; in zsh, the line stands behind compinit.
     """
-    from bridge.cli._completion import script
+    from click.shell_completion import get_completion_class
 
-    write(script(context.find_root().command, shell))
+    made = get_completion_class(shell)
+    assert made is not None, f"click has no completion for {shell}"
+    script = made(context.find_root().command, {}, "ralph-bridge", VARIABLE).source()
+    write(script.rstrip("\n") + "\n")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._help import completes
-from bridge.cli._terminal import Style, guarded, message, say, steer, write
+from bridge.cli._terminal import Style, guarded, in_job, message, say, steer, write
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
@@ -182,7 +182,7 @@ def _consume(
 ) -> RunFinished:
     """Give every event to every report; files are written when all is known."""
     # Reports hold nothing but valid text; the terminal's own encoding may hold less.
-    stdout = _Stdout()
+    stdout = _Stdout(for_people=kind == "text")
     files = [io.StringIO() for _ in reports]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet, width))]
@@ -221,10 +221,14 @@ def _save(name: str, text: str) -> None:
 
 
 class _Stdout(io.StringIO):
-    """What a report on stdout is written to."""
+    """What a report on stdout is written to; one for people holds no commands to a job of GitHub."""
+
+    def __init__(self, *, for_people: bool) -> None:
+        super().__init__()
+        self._for_people = for_people
 
     def write(self, text: str) -> int:
-        write(text)
+        write(in_job(text) if self._for_people else text)
         return len(text)
 
 

@@ -336,3 +336,19 @@ def test_a_loop_with_a_hostile_plan_and_agent_steers_no_terminal(project: Projec
         assert "Traceback" not in text
     for path in (project.folder / ".ralph/logs").glob("ralph.log*"):
         assert unfit(path.read_text()) == []
+
+
+@pytest.mark.parametrize("line", ["::add-mask::a", "  ::error file=a::b", "\x1b[0m::debug::", "a ##[error]b"])
+def test_in_a_workflow_of_github_no_text_of_others_is_a_command(
+    line: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    say("first", line)
+    show(f"first\n{line}\n")
+    captured = capfdbinary.readouterr()
+    for printed in (captured.out, captured.err):
+        assert not re.search(rb"^\s*::|##\[", printed, re.MULTILINE)
+        assert len(printed.splitlines()) == 2
+    monkeypatch.delenv("GITHUB_ACTIONS")
+    say(line)
+    assert capfdbinary.readouterr().err == harmless(line).encode() + b"\n"
