@@ -14,10 +14,12 @@ from bridge.cli._options import CAPS, NOTIFY, project_folder, project_option, se
 from bridge.cli._terminal import Style, guarded, print_json, say, show, write
 from bridge.errors import ConfigurationError
 from bridge.resources import os_text
+from bridge.wording import tame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from bridge.setups.wiggum.checkpoints import Checkpoint
     from bridge.setups.wiggum.files import Layout
 
 
@@ -226,7 +228,6 @@ def reset(*, project: str) -> int:
 def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
     """List the checkpoints, oldest first."""
     with guarded():
-        from bridge.cli._wiggum_show import checkpoint_lines
         from bridge.git.repository import find_repository
         from bridge.setups.wiggum import files
         from bridge.setups.wiggum.checkpoints import listed
@@ -239,7 +240,7 @@ def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
         if as_json:
             print_json({"checkpoints": [asdict(each) for each in found]})
         else:
-            write("".join(f"{line}\n" for line in checkpoint_lines(found, runs=run is None)))
+            write("".join(f"{line}\n" for line in _checkpoint_lines(found, runs=run is None)))
         return 0
 
 
@@ -312,3 +313,12 @@ def _changes(changes: list[Any]) -> None:
 
 def _line(text: str) -> None:
     write(f"{text}\n")
+
+
+def _checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:
+    """List checkpoints: number, commit, time, kind, subject."""
+    return [
+        (f"{each.run}  " if runs else "")
+        + f"{each.iteration:>4}  {each.commit[:12]}  {each.time}  {each.kind:<8}  {tame(each.subject)}"
+        for each in found
+    ] or ["there are no checkpoints"]

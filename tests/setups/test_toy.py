@@ -34,7 +34,7 @@ grep -q '^- \\[ \\]' TODO.md || echo '<promise>TOY DONE</promise>'
 
 
 NAMES = ("bmalph", "frankbria", "ralph-loop", "wiggum")
-COMMAND_LINES = (*("ralph_loop", "wiggum", "_wiggum_start", "_wiggum_show", "stop_hook"),)
+COMMAND_LINES = (*("ralph_loop", "wiggum", "_wiggum_start", "stop_hook"),)
 """Of the kinds that have words of their own."""
 STILL = {
     "cli/app.py": 1,  # the commands of Wiggum mode
