@@ -55,7 +55,7 @@ bench: $(VENV)/.dev       ## timings, side by side with what one would use inste
 	$(BIN)/python -m compileall -q bridge
 	$(BIN)/python benchmarks/run.py
 
-limits: $(VENV)/.dev      ## the figures of the table of limits in ARCHITECTURE.md
+limits: $(VENV)/.dev      ## the figures of the table of limits in bridge/shell/README.md
 	$(BIN)/python benchmarks/limits.py
 
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml

@@ -1,4 +1,4 @@
-"""How far it goes: the figures of the table of limits in ARCHITECTURE.md (``make limits``)."""
+"""How far it goes: the figures of the table of limits in bridge/shell/README.md (``make limits``)."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,14 @@ import pytest
 from hypothesis import HealthCheck
 
 from bridge import Shell
+from tests.examples import SETUPS, project
 from tests.jqs import NO_JQ
-from tests.machine import NO_BOX, hear_signals, same_environment
+from tests.machine import NO_BOX, hear_signals, mostly_slow, same_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.examples import MakeProject, Project
 
 ALLOWED_SKIPS: tuple[str, ...] = (
     "this bash has no associative arrays",
@@ -158,3 +162,28 @@ def _belongings(folder: Path) -> set[str]:
         *(f"thread {thread.id}" for thread in me.threads()),
         *(f"temporary {name}" for name in os.listdir(folder)),
     }
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """Contexts that last as long as the test."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def make_project(tmp_path: Path, stack: ExitStack) -> MakeProject:
+    """Make the example of a kind of setup; its first turn says that all is done, and nothing is left running."""
+
+    def make(setup: str) -> Project:
+        made = stack.enter_context(project(SETUPS[setup], tmp_path / "example"))
+        made.done_after()
+        return made
+
+    return make
+
+
+@pytest.fixture(params=mostly_slow(SETUPS, 2))
+def example(request: pytest.FixtureRequest, make_project: MakeProject) -> Project:
+    """The example of each kind, two of them in the fast tests."""
+    return make_project(request.param)

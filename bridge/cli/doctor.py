@@ -60,16 +60,18 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
 
 def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
     """Make the checks of the folder's setup; those that say most where nothing is whole."""
-    from bridge.setups import PLAIN, UNFINISHED, first, kinds
+    from bridge.setups import PLAIN, first, kinds
     from bridge.setups.diagnosis import examine
     from bridge.setups.projects import has_prompt
 
     setup = choose(folder, setup_name)
     if setup is None and setup_name is None and first.is_blank(folder):
         return examine(first.FirstCase(folder, os.environ), first.CHECKS, fix=fix)
-    name = (PLAIN if has_prompt(folder) else UNFINISHED) if setup is None else setup.name
-    if setup is not None and setup.bare and not setup_name:
-        name = PLAIN
+    name = PLAIN
+    if setup is not None and (setup_name or not setup.bare):
+        name = setup.name
+    elif setup is None and not has_prompt(folder):
+        name = next((each.name for each in kinds().values() if each.by_default), PLAIN)
     case, checks = kinds()[name].checks(folder, setup, os.environ)
     return examine(case, checks, fix=fix)
 

@@ -29,7 +29,7 @@ class DriftFinding:
         status: how it came out.
         detail: what was seen.
         hint: what to do about it.
-        drift: the number of a known drift (ARCHITECTURE.md lists them), or ''.
+        drift: the number of a known drift (README.md beside this file lists them), or ''.
         hook: the script's hook that it is about, or ''.
         line: where that is defined in the script, or None.
     """

@@ -28,8 +28,6 @@ KINDS: Mapping[str, str] = {
 
 PLAIN = "plain"
 """The kind of a folder that is nothing else."""
-UNFINISHED = "bmalph"
-"""The kind whose checks say best what a folder lacks in which nothing is whole."""
 GROUP = "ralph_bridge.setups"
 """The group of entry points: name of a kind to its object, such as ``mine = my_package:KIND``."""
 

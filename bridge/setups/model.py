@@ -224,6 +224,8 @@ class SetupKind:
         own_words: what stands behind ``run`` is read as its own controller reads it.
         controller: its own command line, of one whose loop lies in ``.ralph``; None: there is none.
         command: module of the command line of another, with `run_setup` and `controller`; '': there is none.
+        programs: names of its own controller's programs, by which one at work is found.
+        by_default: its checks say what a folder lacks in which nothing is whole.
     """
 
     name: str
@@ -254,6 +256,8 @@ class SetupKind:
     own_words: bool = False
     controller: Callable[[], Controller] | None = None
     command: str = ""
+    programs: tuple[str, ...] = ()
+    by_default: bool = False
 
 
 def newest(folder: Path, pattern: str) -> tuple[Path, ...]:

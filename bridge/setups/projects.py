@@ -80,7 +80,8 @@ def at_work(project: Path) -> int | None:
     for folder in dict.fromkeys((locate(project).path, *state_folders(project))):
         if (pid := holder_pid(folder)) is not None:
             return pid
-    return next(iter(table.running_in(project, "ralph_loop.sh")), None)
+    programs = dict.fromkeys(program for kind in kinds().values() for program in kind.programs)
+    return next((pid for program in programs for pid in table.running_in(project, program)), None)
 
 
 def reset(project: Path) -> list[str]:

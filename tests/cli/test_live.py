@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.command import MAIN
-from tests.setups.loops import KINDS, Loops, made
+from tests.examples import SETUPS, Project, project
+from tests.machine import mostly_slow
 from tests.terminal import ENTER, ESCAPE, INTERRUPT, UP, Terminal
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
+    from contextlib import ExitStack
     from pathlib import Path
 
-    Start = Callable[[Loops], subprocess.Popen[str]]
+    from tests.examples import MakeProject
 
-_OTHERS = [kind for kind in KINDS if kind != "bmalph"]
-WORK = "echo new > new.txt; git add -A; git -c user.name=t -c user.email=t@example.org commit -qm work"
+    Start = Callable[[Project], subprocess.Popen[str]]
+
+WORK = "echo new > new.txt; git add new.txt; git -c user.name=t -c user.email=t@example.org commit -qm work"
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def started() -> Iterator[Start]:
     """Start a loop whose agent is held in its last turn; loops that are left at the end of the test are ended."""
     loops: list[subprocess.Popen[str]] = []
 
-    def start(each: Loops) -> subprocess.Popen[str]:
+    def start(each: Project) -> subprocess.Popen[str]:
         loops.append(each.loop())
         each.wait_until_up()
         return loops[-1]
@@ -39,18 +42,18 @@ def started() -> Iterator[Start]:
             loop.communicate(timeout=60)
 
 
-def _watch(loops: Loops, *words: str, size: tuple[int, int] = (24, 80), **env: str) -> Terminal:
+def _watch(loops: Project, *words: str, size: tuple[int, int] = (24, 80), **env: str) -> Terminal:
     return Terminal([*MAIN, "watch", "--interval", "0.05", *words], cwd=loops.path, env=loops.env | env, size=size)
 
 
-@pytest.mark.parametrize("kind", ["bmalph", *(pytest.param(kind, marks=pytest.mark.slow) for kind in _OTHERS)])
-def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path, started: Start) -> None:
-    loops = made(kind, tmp_path)
-    loops.runs(f"say 'The first turn.'; {WORK}", loops.held)
+@pytest.mark.parametrize("kind", mostly_slow(SETUPS, 1))
+def test_turns_text_log_and_diff_of_every_setup(kind: str, started: Start, make_project: MakeProject) -> None:
+    loops = make_project(kind)
+    loops.done_after(f"say 'The first turn.'; {WORK}", loops.held)
     loop = started(loops)
     with _watch(loops) as terminal:
         turns = (r"\n 1 +\d\d:\d\d:\d\d .* success", r"\n 2 .* running", r"at work · turn 2 for")
-        totals = (f"project · {kind}", "1 turn", "unknown tokens")
+        totals = (f"project · {kind}", "1 turn", "tokens")
         terminal.until(r"First words\. And more\.", *turns, *totals, "q Quit")
         terminal.press(UP + b"l")
         terminal.until(r"turn 1: \S+", r"The first turn\.")
@@ -64,9 +67,9 @@ def test_turns_text_log_and_diff_of_every_setup(kind: str, tmp_path: Path, start
     assert b"the loop has ended: turn" in terminal.raw or b"the loop has ended: loop" in terminal.raw
 
 
-def test_a_size_of_any_kind_and_ctrl_c(tmp_path: Path, started: Start) -> None:
-    loops = made("plain", tmp_path)
-    loops.runs(loops.held)
+def test_a_size_of_any_kind_and_ctrl_c(started: Start, make_project: MakeProject) -> None:
+    loops = make_project("plain")
+    loops.done_after(loops.held)
     loop = started(loops)
     with _watch(loops) as terminal:
         terminal.until("First words", r"1 .* running")
@@ -83,9 +86,11 @@ def test_a_size_of_any_kind_and_ctrl_c(tmp_path: Path, started: Start) -> None:
     assert loop.returncode == 0
 
 
-def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(tmp_path: Path, started: Start) -> None:
-    loops = made("plain", tmp_path)
-    loops.runs(loops.held)
+def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(
+    started: Start, make_project: MakeProject
+) -> None:
+    loops = make_project("plain")
+    loops.done_after(loops.held)
     loop = started(loops)
     with _watch(loops, NO_COLOR="1") as terminal:
         terminal.until("First words", r"1 .* running")
@@ -100,13 +105,13 @@ def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(tmp_path
     loop.communicate(timeout=60)
 
 
-def test_all_loops_of_this_machine(tmp_path: Path, started: Start) -> None:
+def test_all_loops_of_this_machine(tmp_path: Path, started: Start, stack: ExitStack) -> None:
     state = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    two = [made(kind, tmp_path / kind) for kind in ("plain", "wiggum")]
+    two = [stack.enter_context(project(SETUPS[kind], tmp_path / kind)) for kind in ("plain", "wiggum")]
     running = []
     for loops in two:
-        loops.more = state
-        loops.runs(loops.held)
+        loops.env |= state
+        loops.done_after(loops.held)
         running.append(started(loops))
     records = sorted((tmp_path / "state" / "ralph-bridge" / "loops").iterdir())
     assert len(records) == 2

@@ -6,13 +6,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.machine import mostly_slow
-from tests.setups.loops import KINDS, Loops, made
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.examples import Project
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOKS = (
@@ -45,7 +42,7 @@ def said_to_run(command: str) -> bool:
     return not text.startswith("nothing")
 
 
-def wired(loops: Loops, tmp_path: Path) -> Path:
+def wired(loops: Project, tmp_path: Path) -> Path:
     """Put a tripwire into each script and setting; the folder in which they note who was run."""
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -64,11 +61,6 @@ def wired(loops: Loops, tmp_path: Path) -> Path:
     return notes
 
 
-@pytest.fixture(params=mostly_slow(KINDS, 1))
-def loops(request: pytest.FixtureRequest, tmp_path: Path) -> Loops:
-    return made(request.param, tmp_path)
-
-
 def test_the_table_names_each_of_these_commands_once() -> None:
     for words in (*LOOKS, *RUNS):
         name = "verify --static" if words[:2] == ("verify", "--static") else words[0]
@@ -76,17 +68,15 @@ def test_the_table_names_each_of_these_commands_once() -> None:
         assert said_to_run(name) is (words in RUNS)
 
 
-def test_what_only_looks_runs_nothing_of_the_project(loops: Loops, tmp_path: Path) -> None:
-    notes = wired(loops, tmp_path)
+def test_what_only_looks_runs_nothing_of_the_project(example: Project, tmp_path: Path) -> None:
+    notes = wired(example, tmp_path)
     for words in LOOKS:
-        done = loops.run(*words)
+        done = example.run(*words)
         assert [path.name for path in notes.iterdir()] == [], (words, done.stderr)
 
 
-def test_doctor_loads_what_the_table_says(loops: Loops, tmp_path: Path) -> None:
-    notes = wired(loops, tmp_path)
-    loops.run("doctor")
+def test_doctor_loads_what_the_table_says(example: Project, tmp_path: Path) -> None:
+    notes = wired(example, tmp_path)
+    example.run("doctor")
     seen = {path.name for path in notes.iterdir()}
-    may = {".ralph-agents-amp.sh", ".ralph-config"} if loops.kind == "ralph-loop" else set[str]()
-    own = {name for name in seen if name.endswith(".sh") and "evil" not in name}
-    assert seen <= may | own, seen
+    assert seen <= {name.replace("/", "-") for name in example.example.runs}, seen

@@ -6,32 +6,36 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.night import kinds
+from tests import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.night.kinds import Night
+    from tests.examples import Project
 
 
-@pytest.fixture(params=kinds.KINDS, ids=lambda kind: kind.name)
-def night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Night]:
-    with kinds.night(request.param, tmp_path) as made:
+@pytest.fixture(params=examples.EXAMPLES.values(), ids=lambda example: example.name)
+def night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
+    with examples.project(request.param, tmp_path) as made:
         yield made
 
 
-@pytest.fixture(params=[each for each in kinds.KINDS if each.agent], ids=lambda kind: kind.name)
-def agents_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Night]:
+@pytest.fixture(
+    params=[each for each in examples.EXAMPLES.values() if each.agent], ids=lambda example: example.name
+)
+def agents_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
     """Of the kinds whose turns have hooks before and after them."""
-    with kinds.night(request.param, tmp_path) as made:
+    with examples.project(request.param, tmp_path) as made:
         yield made
 
 
-@pytest.fixture(params=[each for each in kinds.KINDS if not each.controllers], ids=lambda kind: kind.name)
-def waiting_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Night]:
+@pytest.fixture(
+    params=[each for each in examples.EXAMPLES.values() if not each.controllers], ids=lambda example: example.name
+)
+def waiting_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
     """Of the kinds that wait for whoever reads them; the others drop what nobody reads, as their originals do."""
-    with kinds.night(request.param, tmp_path) as made:
+    with examples.project(request.param, tmp_path) as made:
         yield made
 
 

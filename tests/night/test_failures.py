@@ -9,21 +9,21 @@ import pytest
 
 from bridge import timestamps
 from bridge.loop.standing import standing
-from tests.night import kinds
+from tests import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.night.kinds import Night
+    from tests.examples import Project
 
 _MARGIN = 5
 """Seconds that are waited beyond a limit's reset."""
 
 
-def test_the_pauses_after_failing_turns_grow(night: Night) -> None:
+def test_the_pauses_after_failing_turns_grow(night: Project) -> None:
     night.turns("fail", "fail", "fail")
     loop = night.start("--max-iterations", "6", "--retry-delay", "0.2")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
     began = [float(night.of_turn(number, "began")) for number in (1, 2, 3, 4)]
     pauses = [after - before for before, after in pairwise(began)]
     assert all(pause >= least for pause, least in zip(pauses, (0.2, 0.4, 0.8), strict=True)), pauses
@@ -31,7 +31,7 @@ def test_the_pauses_after_failing_turns_grow(night: Night) -> None:
     assert [each["result"] for each in night.turn_records()][:4] == ["failed"] * 3 + ["success"]
 
 
-def test_how_long_it_waits_is_on_record(night: Night) -> None:
+def test_how_long_it_waits_is_on_record(night: Project) -> None:
     night.turns("fail")
     loop = night.start("--max-iterations", "4", "--retry-delay", "1000")
     loop.until(lambda: standing(night.state).word == "waiting", "a pause")
@@ -43,7 +43,7 @@ def test_how_long_it_waits_is_on_record(night: Night) -> None:
     assert night.begun() == 1
 
 
-def test_a_limit_is_waited_for_until_its_reset(night: Night) -> None:
+def test_a_limit_is_waited_for_until_its_reset(night: Project) -> None:
     night.turns("limited 7200")
     loop = night.start("--max-iterations", "1")
     loop.until(lambda: standing(night.state).word == "waiting", "a pause")
@@ -57,10 +57,10 @@ def test_a_limit_is_waited_for_until_its_reset(night: Night) -> None:
 
 
 @pytest.mark.slow
-def test_behind_a_limit_it_goes_on_and_no_iteration_is_used_up(night: Night) -> None:
+def test_behind_a_limit_it_goes_on_and_no_iteration_is_used_up(night: Project) -> None:
     night.turns("limited 1")
     loop = night.start("--max-iterations", "1")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
     assert night.begun() == 2
     assert float(night.of_turn(2, "began")) >= int(night.of_turn(1, "resets"))
     assert [each["result"] for each in night.turn_records()] == ["limit", "success"]
@@ -69,8 +69,7 @@ def test_behind_a_limit_it_goes_on_and_no_iteration_is_used_up(night: Night) -> 
 
 def test_a_setup_s_own_rule_goes_first(tmp_path: Path) -> None:
     """ralph-loop gives up on an iteration whose MAX_RETRIES repetitions have failed, too."""
-    [kind] = [each for each in kinds.KINDS if each.name == "ralph-loop"]
-    with kinds.night(kind, tmp_path) as night:
+    with examples.project(examples.EXAMPLES["ralph-loop"], tmp_path) as night:
         night.turns(otherwise="fail")
         loop = night.start("--retry-delay", "0")
         assert loop.finished() == 4, loop.said

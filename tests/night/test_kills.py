@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop.standing import standing
-from tests.night.kinds import lives, until
+from tests.examples import lives, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.night.kinds import Night
+    from tests.examples import Project
 
 
-def _in_the_first_turn(night: Night) -> bool:
+def _in_the_first_turn(night: Project) -> bool:
     return bool(night.of_turn(1, "began"))
 
 
-def _between_turns(night: Night) -> bool:
+def _between_turns(night: Project) -> bool:
     return bool(night.of_turn(1, "ended"))
 
 
-def _in_a_later_turn(night: Night) -> bool:
+def _in_a_later_turn(night: Project) -> bool:
     return bool(night.of_turn(3, "began"))
 
 
-def _when_a_turn_is_recorded(night: Night) -> bool:
+def _when_a_turn_is_recorded(night: Project) -> bool:
     return bool((night.state / "logs/turns.jsonl").exists() or (night.state / "turns.jsonl").exists())
 
 
-def _at_the_start(night: Night) -> bool:
+def _at_the_start(night: Project) -> bool:
     return (night.state / ".ralph_bridge.json").exists()
 
 
-def _in_a_pause(night: Night) -> bool:
+def _in_a_pause(night: Project) -> bool:
     return standing(night.state).word == "waiting"
 
 
@@ -50,7 +50,7 @@ def _in_a_pause(night: Night) -> bool:
         _in_a_pause,
     ],
 )
-def test_killed(night: Night, moment: Callable[[Night], bool]) -> None:
+def test_killed(night: Project, moment: Callable[[Project], bool]) -> None:
     if moment is _in_a_pause:
         night.turns("work", "fail")
     else:
@@ -70,7 +70,7 @@ def test_killed(night: Night, moment: Callable[[Night], bool]) -> None:
     for number in range(1, 9):
         (night.kept / "steps" / str(number)).unlink(missing_ok=True)
     second = night.start("--max-iterations", "5", "--retry-delay", "0")
-    assert second.finished() == night.kind.used_up, second.said
+    assert second.finished() == night.example.used_up, second.said
     night.readable()
     records = night.turn_records()
     assert records[: len(before)] == before
@@ -78,6 +78,6 @@ def test_killed(night: Night, moment: Callable[[Night], bool]) -> None:
     # Of wiggum's task, iterations count on, a killed one among them; elsewhere each run has its own.
     assert after[-1] == 5
     assert after == list(range(after[0], 6))
-    assert (after[0] > len(before)) if night.kind.counts_on else (after[0] == 1)
+    assert (after[0] > len(before)) if night.example.counts_on else (after[0] == 1)
     assert standing(night.state).word == "ended"
     assert night.alive() == []

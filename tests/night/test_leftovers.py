@@ -9,37 +9,37 @@ import psutil
 import pytest
 
 from bridge.process import guardian
-from tests.night.kinds import until
+from tests.examples import until
 
 if TYPE_CHECKING:
     from signal import Signals
 
-    from tests.night.kinds import Night
+    from tests.examples import Project
 
 
-def test_after_a_normal_end(night: Night) -> None:
+def test_after_a_normal_end(night: Project) -> None:
     night.turns("leave; work")
     loop = night.start("--max-iterations", "2")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
     assert set(night.left()) == {"child", "session", "daemon"}
     assert night.alive() == []
 
 
-def test_a_turn_s_group_ends_with_the_turn(night: Night) -> None:
+def test_a_turn_s_group_ends_with_the_turn(night: Project) -> None:
     night.turns("leave; work", 'lives "$(cat "$kept/left.child")" && touch "$kept/survived"; work')
     loop = night.start("--max-iterations", "2")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
     assert not (night.kept / "survived").exists()
 
 
 @pytest.mark.parametrize(
     ("number", "status"), [(SIGINT, 130), (SIGTERM, 143), pytest.param(SIGHUP, 129, marks=pytest.mark.slow)]
 )
-def test_after_a_signal(night: Night, number: Signals, status: int) -> None:
+def test_after_a_signal(night: Project, number: Signals, status: int) -> None:
     night.turns("leave; hang")
     loop = night.hanging()
     loop.process.send_signal(number)
-    if number is SIGHUP and night.kind.controllers:  # a closed terminal ends none of these, as in the original
+    if number is SIGHUP and night.example.controllers:  # a closed terminal ends none of these, as in the original
         status = 143
         loop.process.send_signal(SIGTERM)
     assert loop.finished() == status, loop.said
@@ -47,18 +47,18 @@ def test_after_a_signal(night: Night, number: Signals, status: int) -> None:
     assert night.alive() == []
 
 
-def test_after_kill_9_nothing_is_left_before_anything_else_runs(night: Night) -> None:
+def test_after_kill_9_nothing_is_left_before_anything_else_runs(night: Project) -> None:
     night.turns("leave; hang")
     night.hanging().kill()
     assert set(night.left()) == {"child", "session", "daemon"}
     until(lambda: night.alive() == [], "the guardian ends what the turn has started")
     loop = night.start("--max-iterations", "2")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
     assert night.begun() >= 2
     assert "had left behind was ended" not in loop.said + night.logged()
 
 
-def test_when_its_guardian_is_killed_too_the_next_run_ends_it(night: Night) -> None:
+def test_when_its_guardian_is_killed_too_the_next_run_ends_it(night: Project) -> None:
     survived = (
         'for each in session daemon; do lives "$(cat "$kept/left.$each")" && touch "$kept/survived"; done; work'
     )
@@ -69,7 +69,7 @@ def test_when_its_guardian_is_killed_too_the_next_run_ends_it(night: Night) -> N
     guardians[0].kill()
     host.kill()
     loop = night.start("--max-iterations", "2")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
     assert night.begun() >= 2
     assert not (night.kept / "survived").exists()
     assert night.alive() == []

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import command
-from tests.night.kinds import ROOT
+from tests.examples import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.night.kinds import Night
+    from tests.examples import Project
 
 _SECRET = "what belongs to the user"
 _RECORDER = """\
@@ -109,14 +109,14 @@ def _huge(path: Path, _outside: Path) -> None:
         file.truncate(300 << 20)
 
 
-def _touched(night: Night, tmp_path: Path) -> list[str]:
+def _touched(night: Project, tmp_path: Path) -> list[str]:
     """The files below the project that a run touches, there or not, and the folders above them."""
     (tmp_path / "recorder").mkdir()
     (tmp_path / "recorder" / "sitecustomize.py").write_text(_RECORDER)
     record = tmp_path / "touched"
     path = f"{tmp_path / 'recorder'}:{ROOT}"
     loop = night.start("--max-iterations", "1", PYTHONPATH=path, TOUCHED=str(record))
-    assert loop.finished() in (0, night.kind.used_up), loop.said
+    assert loop.finished() in (0, night.example.used_up), loop.said
     found = set()
     for line in record.read_text().splitlines():
         name = Path(line.removeprefix(f"{night.path}/"))
@@ -125,13 +125,13 @@ def _touched(night: Night, tmp_path: Path) -> list[str]:
     return sorted(found - {"work.txt"})
 
 
-def _view(night: Night, words: tuple[str, ...]) -> tuple[int, str]:
+def _view(night: Project, words: tuple[str, ...]) -> tuple[int, str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("RALPH")}
     done = command.run(words, cwd=night.path, env=env | night.env)
     return done.returncode, done.stdout + done.stderr
 
 
-def _planted(night: Night, name: str, plant: Callable[[], object]) -> None:
+def _planted(night: Project, name: str, plant: Callable[[], object]) -> None:
     path = night.path / name
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
@@ -146,9 +146,11 @@ _WAYS = (_fifo, _dangling, _hard, _chain, _socket, _folder, _loop, _huge)
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(_PARTS))
-def test_whatever_a_loop_touches_is_planted_before(night: Night, tmp_path: Path, outside: Path, part: int) -> None:
+def test_whatever_a_loop_touches_is_planted_before(
+    night: Project, tmp_path: Path, outside: Path, part: int
+) -> None:
     """Nothing outside is changed or shown, nothing hangs or crashes, and what is refused is named."""
-    if night.kind.name == "wiggum-agent":
+    if night.example.counts_on and night.example.agent:
         return  # its files are those of wiggum-driver
     names = _touched(night, tmp_path)
     assert len(names) > 10
@@ -169,7 +171,7 @@ def test_whatever_a_loop_touches_is_planted_before(night: Night, tmp_path: Path,
                 if way is not _hard and not _MAY_BE_LINKED.fullmatch(f"/{name}"):
                     assert _SECRET not in said, (where, words, said)
             assert _seen(outside) == before, where
-            if found[-1][1] not in (0, night.kind.used_up):
+            if found[-1][1] not in (0, night.example.used_up):
                 assert os.path.basename(name) in found[-1][2], (where, found[-1])
 
 
@@ -186,7 +188,7 @@ def _as_bash(path: Path) -> str:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("what", ["files", "folders"])
 def test_whatever_a_loop_writes_is_planted_by_a_turn(
-    night: Night, tmp_path: Path, outside: Path, what: str
+    night: Project, tmp_path: Path, outside: Path, what: str
 ) -> None:
     """The loop ends in order, somebody is told, and the next run works once the link is gone."""
     shutil.copytree(night.path, tmp_path / "fresh", symlinks=True)
@@ -208,10 +210,10 @@ def test_whatever_a_loop_writes_is_planted_by_a_turn(
         loop = night.start("--max-iterations", "2", "--notify", f"echo told >> {notices}")
         status = loop.finished()
         assert _seen(outside) == before, name
-        assert status in (0, night.kind.used_up, 1, 4), (name, loop.said)
+        assert status in (0, night.example.used_up, 1, 4), (name, loop.said)
         assert notices.exists(), (name, loop.said)
         assert night.alive() == [], name
-        if status not in (0, night.kind.used_up):
+        if status not in (0, night.example.used_up):
             assert str(leads) in loop.said, (name, loop.said)
             assert "next:" in loop.said, (name, loop.said)
         if not path.is_symlink():
@@ -226,15 +228,15 @@ def test_whatever_a_loop_writes_is_planted_by_a_turn(
                 moved.rename(link)
         night.turns()
         again = night.start("--max-iterations", "1")
-        assert again.finished() in (0, night.kind.used_up), (name, again.said)
+        assert again.finished() in (0, night.example.used_up), (name, again.said)
 
 
-def _written(night: Night) -> Iterator[str]:
+def _written(night: Project) -> Iterator[str]:
     """The files that there are while the second turn of a run works, but for what people write."""
-    state = ".claude" if night.kind.counts_on else ".ralph"
+    state = ".claude" if night.example.counts_on else ".ralph"
     there = night.kept / "there"
     night.turns("work", f"find {state} progress.txt -type f > {shlex.quote(str(there))}; work")
-    assert night.start("--max-iterations", "2").finished() in (0, night.kind.used_up)
+    assert night.start("--max-iterations", "2").finished() in (0, night.example.used_up)
     for name in sorted(there.read_text().splitlines()):
         if not _MAY_BE_LINKED.fullmatch(f"/{name}") or "prompt.md" in name:
             yield name

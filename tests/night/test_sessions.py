@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.night.kinds import SESSION
+from tests.examples import SESSION
 
 if TYPE_CHECKING:
-    from tests.night.kinds import Night
+    from tests.examples import Project
 
 _NOTED = 'printf "%s\\n" "$@" > "$kept/turn.$turn/arguments"'
 _NAMELESS = (
@@ -17,33 +17,28 @@ _NAMELESS = (
 _FAILS_NAMELESS = 'echo "connection reset" >&2; exit 1'
 
 
-def resumed(night: Night) -> list[bool]:
+def resumed(night: Project) -> list[bool]:
     """Of each turn, whether its command line resumed the session."""
     return [SESSION in night.of_turn(number, "arguments") for number in range(1, night.begun() + 1)]
 
 
-def started(night: Night, *steps: str, iterations: int) -> None:
+def started(night: Project, *steps: str, iterations: int) -> None:
     night.turns(*(f"{_NOTED}\n{step}" for step in steps), otherwise=f"{_NOTED}\nwork")
     loop = night.start("--max-iterations", str(iterations), "--retry-delay", "0")
-    assert loop.finished() == night.kind.used_up, loop.said
+    assert loop.finished() == night.example.used_up, loop.said
 
 
-def has_sessions(night: Night) -> bool:
-    """A setup that resumes; in a ralph-loop and in Wiggum mode every turn begins afresh."""
-    return night.kind.name in ("plain", "bmalph", "frankbria")
-
-
-def test_a_turn_that_gave_no_session_is_followed_by_a_new_one(night: Night) -> None:
+def test_a_turn_that_gave_no_session_is_followed_by_a_new_one(night: Project) -> None:
     started(night, "work", _NAMELESS, iterations=4)
-    assert resumed(night) == [False, has_sessions(night), False, has_sessions(night)]
+    assert resumed(night) == [False, night.example.sessions, False, night.example.sessions]
 
 
-def test_so_is_the_last_turn_of_a_run(night: Night) -> None:
+def test_so_is_the_last_turn_of_a_run(night: Project) -> None:
     started(night, "work", _NAMELESS, iterations=2)
     started(night, "work", _NAMELESS, iterations=1)
-    assert resumed(night) == [False, has_sessions(night), False]
+    assert resumed(night) == [False, night.example.sessions, False]
 
 
-def test_a_turn_that_failed_is_repeated_with_the_session_that_it_was_given(night: Night) -> None:
+def test_a_turn_that_failed_is_repeated_with_the_session_that_it_was_given(night: Project) -> None:
     started(night, "work", _FAILS_NAMELESS, iterations=3)
-    assert resumed(night)[:3] == [False, has_sessions(night), has_sessions(night)]
+    assert resumed(night)[:3] == [False, night.example.sessions, night.example.sessions]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.setups.projects import project_above
-from tests.setups.loops import Loops, made
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.examples import MakeProject, Project
 
 DEEP = "src/deep"
 
@@ -46,8 +47,8 @@ def test_the_loops_own_folder_is_no_project(tmp_path: Path) -> None:
         assert project_above(folder, home=tmp_path / "x") == tmp_path
 
 
-def test_paths_are_seen_from_where_the_user_is(tmp_path: Path) -> None:
-    loops = made("plain", tmp_path)
+def test_paths_are_seen_from_where_the_user_is(make_project: MakeProject) -> None:
+    loops = make_project("plain")
     loops.write(f"{DEEP}/mine.md", "Another prompt.\n")
     done = loops.run("run", "--prompt", "mine.md", "--dry-run", folder=DEEP)
     assert (done.returncode, "Another prompt." in done.stdout) == (0, True), done.stderr
@@ -59,8 +60,8 @@ def test_paths_are_seen_from_where_the_user_is(tmp_path: Path) -> None:
     assert loops.run("run", "--project", ".", "--dry-run", folder=DEEP).returncode == 2, "as it is given"
 
 
-def test_doctor_adopt_and_eject(tmp_path: Path) -> None:
-    loops = made("ralph-loop", tmp_path)
+def test_doctor_adopt_and_eject(make_project: MakeProject) -> None:
+    loops = make_project("ralph-loop")
     controller = (loops.path / ".ralph/ralph").read_bytes()
     assert loops.run("doctor", folder=DEEP).stdout.startswith(f"{loops.path}\n")
     assert loops.run("adopt", folder=DEEP).returncode == 0
@@ -69,9 +70,9 @@ def test_doctor_adopt_and_eject(tmp_path: Path) -> None:
     assert (loops.path / ".ralph/ralph").read_bytes() == controller
 
 
-def test_wiggum_makes_no_second_project(tmp_path: Path) -> None:
-    loops = made("wiggum", tmp_path)
-    loops.runs("", loops.held)
+def test_wiggum_makes_no_second_project(make_project: MakeProject) -> None:
+    loops = make_project("wiggum")
+    loops.done_after("", loops.held)
     loop = loops.loop(folder=DEEP)
     loops.wait_until_up()
     second = loops.run("wiggum", "start", "--no-live", folder=DEEP)
@@ -84,5 +85,5 @@ def test_wiggum_makes_no_second_project(tmp_path: Path) -> None:
     assert loops.run("wiggum", "checkpoints", folder=DEEP).stdout.count("\n") >= 1
 
 
-def _files(loops: Loops) -> list[str]:
+def _files(loops: Project) -> list[str]:
     return sorted(path.name for path in (loops.path / DEEP).iterdir())

@@ -13,51 +13,45 @@ import pytest
 from bridge.loop.events import IterationEnded, LoopEnded
 from bridge.loops import Loop
 from bridge.stream.analysis import PermanentReason
+from tests.examples import SETUPS
 from tests.machine import mostly_slow
-from tests.setups.loops import DONE, KINDS, made
 
 if TYPE_CHECKING:
-    from tests.setups.loops import Loops
+    from tests.examples import MakeProject, Project
 
 _REFUSED = {"type": "result", "subtype": "success", "is_error": True, "api_error_status": 401, "session_id": "s"}
 _REFUSED["result"] = "Invalid API key · Please run /login"
 _WORDS = "key or login is refused: Invalid API key · Please run /login · next: "
 _QUICK = {"RALPH_BRIDGE_RETRY_SECONDS": "0.01"}
-_EXIT = {"frankbria": 0}  # that of its controller, for every end
 
 
-@pytest.fixture(params=mostly_slow(KINDS, 2))
-def loops(tmp_path: Path, request: pytest.FixtureRequest) -> Loops:
-    project = made(request.param, tmp_path)
-    project.more.update(_QUICK)
-    return project
+@pytest.fixture
+def loops(example: Project) -> Project:
+    example.env.update(_QUICK)
+    return example
 
 
-def refused(loops: Loops) -> str:
+def refused(loops: Project) -> str:
     """What an agent does whose key is none."""
     path = loops.kept / "refused"
     path.write_text(json.dumps(_REFUSED) + "\n")
     return f"cat {path}; exit 1"
 
 
-def turns(loops: Loops) -> int:
-    return int((loops.kept / "runs").read_text())
-
-
-def ended(loops: Loops, *options: str) -> tuple[int, str]:
+def ended(loops: Project, *options: str) -> tuple[int, str]:
     loop = loops.loop(*options)
     out, err = loop.communicate(timeout=120)
     assert "Traceback" not in err, err
     return loop.returncode, out + err
 
 
-def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Loops) -> None:
-    (loops.kept / "else").write_text(refused(loops) + "\n")
+def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Project) -> None:
+    loops.turns(otherwise=refused(loops))
     notice = loops.kept / "notice"
-    loops.more["RALPH_BRIDGE_NOTIFY"] = f"cat >> {notice}"
+    loops.env["RALPH_BRIDGE_NOTIFY"] = f"cat >> {notice}"
     status, said = ended(loops)
-    assert turns(loops) == 2, said
-    assert status == _EXIT.get(loops.kind, 4), said
+    assert loops.begun() == 2, said
+    assert status == loops.example.refused, said
     assert said.count(_WORDS) >= 2, said
     assert _WORDS in said.splitlines()[-1]
     assert "it is tried once more" in said
@@ -76,23 +70,23 @@ def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Loops) -> None:
         jsonschema.validate(each, schema)
 
 
-def test_a_key_that_is_renewed_meanwhile_is_no_end(loops: Loops) -> None:
-    loops.runs(refused(loops))
+def test_a_key_that_is_renewed_meanwhile_is_no_end(loops: Project) -> None:
+    loops.done_after(refused(loops))
     status, said = ended(loops)
-    assert (turns(loops), status) == (3 if loops.kind == "bmalph" else 2, 0), said  # it wants to hear it twice
+    assert (loops.begun(), status) == (3 if loops.example.twice else 2, 0), said  # it wants to hear it twice
 
 
-def test_what_an_assistant_says_about_keys_ends_nothing(loops: Loops) -> None:
-    talk = "say 'The handler answers 401 Unauthorized: Invalid API key. Please run /login.'; echo $run > talk.txt"
-    loops.runs(talk, f"{talk}; exit 1", f"{talk}; exit 1", talk)
+def test_what_an_assistant_says_about_keys_ends_nothing(loops: Project) -> None:
+    talk = "say 'The handler answers 401 Unauthorized: Invalid API key. Please run /login.'; echo $turn > talk.txt"
+    loops.done_after(talk, f"{talk}; exit 1", f"{talk}; exit 1", talk)
     status, said = ended(loops)
-    assert (turns(loops), status) == (6 if loops.kind == "bmalph" else 5, 0), said
+    assert (loops.begun(), status) == (6 if loops.example.twice else 5, 0), said
 
 
-def test_the_python_side_has_it_as_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loops = made("plain", tmp_path)
-    (loops.kept / "else").write_text(refused(loops) + "\n")
-    for name, value in {**loops.env, **_QUICK}.items():
+def test_the_python_side_has_it_as_fields(monkeypatch: pytest.MonkeyPatch, make_project: MakeProject) -> None:
+    loops = make_project("plain")
+    loops.turns(otherwise=refused(loops))
+    for name, value in loops.environment(**_QUICK).items():
         monkeypatch.setenv(name, value)
     with Loop.open(loops.path, live=False) as loop:
         events = [*loop]
@@ -111,15 +105,15 @@ _ASKS = f"{_UNDO}; say 'Shall I take SQLite or Postgres?'"
 
 
 @pytest.fixture(params=["plain", "ralph-loop"])
-def idle(tmp_path: Path, request: pytest.FixtureRequest) -> Loops:
-    project = made(request.param, tmp_path)
-    (project.kept / "else").write_text(_ASKS + "\n")
+def idle(request: pytest.FixtureRequest, make_project: MakeProject) -> Project:
+    project = make_project(request.param)
+    project.turns(otherwise=_ASKS)
     return project
 
 
-def test_five_turns_that_change_nothing_end_a_loop_without_a_breaker(idle: Loops) -> None:
+def test_five_turns_that_change_nothing_end_a_loop_without_a_breaker(idle: Project) -> None:
     status, said = ended(idle)
-    assert (turns(idle), status) == (5, 1), said
+    assert (idle.begun(), status) == (5, 1), said
     assert said.count("nothing changed") == 5
     last = said.splitlines()[-1]
     why = (
@@ -132,58 +126,57 @@ def test_five_turns_that_change_nothing_end_a_loop_without_a_breaker(idle: Loops
 
 
 @pytest.mark.slow
-def test_the_environment_and_the_option_say_how_many(idle: Loops) -> None:
-    idle.more["RALPH_BRIDGE_MAX_IDLE"] = "2"
-    assert (ended(idle)[0], turns(idle)) == (1, 2)
-    (idle.kept / "runs").unlink()
-    assert (ended(idle, "--max-idle", "3")[0], turns(idle)) == (1, 3)
-    (idle.kept / "runs").unlink()
-    idle.runs(*[_ASKS] * 8, "say done; echo more > more.txt")
-    idle.more["RALPH_BRIDGE_MAX_IDLE"] = "0"
-    (idle.kept / "else").write_text("say '<promise>COMPLETE</promise>'\n")
-    promise = ["--completion-promise", "COMPLETE"] if idle.kind == "plain" else []
+def test_the_environment_and_the_option_say_how_many(idle: Project) -> None:
+    idle.env["RALPH_BRIDGE_MAX_IDLE"] = "2"
+    assert (ended(idle)[0], idle.begun()) == (1, 2)
+    idle.forget()
+    assert (ended(idle, "--max-idle", "3")[0], idle.begun()) == (1, 3)
+    idle.forget()
+    idle.done_after(*[_ASKS] * 8, "say done; echo more > more.txt")
+    idle.env["RALPH_BRIDGE_MAX_IDLE"] = "0"
+    promise = ["--completion-promise", "COMPLETE"] if idle.example.setup == "plain" else []
     status, said = ended(idle, *promise)
-    assert (status, turns(idle)) == (0, 10), said
+    assert (status, idle.begun()) == (0, 10), said
 
 
 @pytest.mark.slow
-def test_work_a_commit_and_a_tick_begin_the_count_anew(idle: Loops) -> None:
-    commit = "echo $run > new.txt; git add -A; git -c user.name=t -c user.email=t@t.t commit -qm $run; say done"
-    if idle.kind == "plain":  # ignored by git: only the plan itself tells of the tick
+def test_work_a_commit_and_a_tick_begin_the_count_anew(idle: Project) -> None:
+    commit = "echo $turn > new.txt; git add -A; git -c user.name=t -c user.email=t@t.t commit -qm $turn; say done"
+    if idle.example.setup == "plain":  # ignored by git: only the plan itself tells of the tick
         idle.write("@fix_plan.md", "- [ ] one\n- [ ] two\n")
         idle.write(".gitignore", ".ralph/\n@fix_plan.md\n")
     tick = f"{_UNDO}; sed -i '0,/\\[ \\]/s//[x]/' @fix_plan.md; say done"
     fails = f"{_UNDO}; exit 3"
-    idle.more.update(_QUICK, RALPH_BRIDGE_MAX_IDLE="3")
-    middle = tick if idle.kind == "plain" else commit
-    idle.runs(_ASKS, _ASKS, commit, _ASKS, _ASKS, middle, _ASKS, fails, _ASKS)
+    idle.env.update(_QUICK, RALPH_BRIDGE_MAX_IDLE="3")
+    middle = tick if idle.example.setup == "plain" else commit
+    idle.turns(*(_ASKS, _ASKS, commit, _ASKS, _ASKS, middle, _ASKS, fails, _ASKS), otherwise=_ASKS)
     status, said = ended(idle)
     assert status == 1, said
-    assert turns(idle) == 10, said
+    assert idle.begun() == 10, said
 
 
-def test_the_words_that_end_a_loop_win(idle: Loops) -> None:
-    idle.runs(*[_ASKS] * 4, f"{_UNDO}; {DONE[idle.kind]}")
-    assert (ended(idle)[0], turns(idle)) == (0, 5)
+def test_the_words_that_end_a_loop_win(idle: Project) -> None:
+    idle.done_after(*[_ASKS] * 4, f"{_UNDO}; {idle.example.done}")
+    assert (ended(idle)[0], idle.begun()) == (0, 5)
 
 
 @pytest.mark.slow
-def test_it_is_told_without_git_too(idle: Loops) -> None:
+def test_it_is_told_without_git_too(idle: Project) -> None:
     shutil.rmtree(idle.path / ".git")
-    if idle.kind == "ralph-loop":  # its controller wants a repository
+    if idle.example.setup == "ralph-loop":  # its controller wants a repository
         return
     status, said = ended(idle)
-    assert (turns(idle), status) == (5, 1), said
+    assert (idle.begun(), status) == (5, 1), said
     assert said.count("nothing changed") == 5
 
 
-@pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
-def test_each_turn_says_how_many_files(tmp_path: Path, kind: str) -> None:
-    loops = made(kind, tmp_path)
-    loops.more.update(_QUICK)
+@pytest.mark.parametrize("kind", mostly_slow(SETUPS, 2))
+def test_each_turn_says_how_many_files(kind: str, make_project: MakeProject) -> None:
+    loops = make_project(kind)
+    loops.env.update(_QUICK)
     commit = "git add -A; git -c user.name=t -c user.email=t@t.t commit -qm x"
     fails = "echo c > c; echo d > d; exit 3"
-    loops.runs(f"echo a > a; echo b > b; say one; {commit}", "say two", fails, "sed -i '$d' work.txt; say no")
+    loops.done_after(f"echo a > a; echo b > b; say one; {commit}", "say two", fails, "sed -i '$d' work.txt; say no")
     said = ended(loops, "--max-iterations", "4")[1]
     lines = [line for line in said.splitlines() if " changed" in line]
     assert len(lines) >= 4, said  # a ralph-loop's third iteration has two attempts
@@ -193,9 +186,9 @@ def test_each_turn_says_how_many_files(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_setups_with_a_breaker_have_their_own_rules(tmp_path: Path) -> None:
-    loops = made("bmalph", tmp_path)
-    (loops.kept / "else").write_text(_ASKS + "\n")
+def test_setups_with_a_breaker_have_their_own_rules(make_project: MakeProject) -> None:
+    loops = make_project("bmalph")
+    loops.turns(otherwise=_ASKS)
     status, said = ended(loops)
     assert status == 1
     assert "stagnation_detected" in said
@@ -205,12 +198,12 @@ def test_setups_with_a_breaker_have_their_own_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_strict_compat_goes_on_and_says_what_it_is(tmp_path: Path) -> None:
-    loops = made("ralph-loop", tmp_path)
-    loops.more.update(_QUICK, RETRY_DELAY="0", MAX_RETRIES="3")
-    (loops.kept / "else").write_text(refused(loops) + "\n")
+def test_strict_compat_goes_on_and_says_what_it_is(make_project: MakeProject) -> None:
+    loops = make_project("ralph-loop")
+    loops.env.update(_QUICK, RETRY_DELAY="0", MAX_RETRIES="3")
+    loops.turns(otherwise=refused(loops))
     status, said = ended(loops, "--strict-compat")
-    assert (status, turns(loops)) == (4, 4), said
+    assert (status, loops.begun()) == (4, 4), said
     assert "once more" not in said
     assert said.count(_WORDS) == 2
     assert _WORDS in said.splitlines()[-1]

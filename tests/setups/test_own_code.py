@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.setups import KINDS
-from tests.setups.loops import made
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.examples import MakeProject, Project
 
 ROOMS = {name: path.rsplit(".", 1)[0] for name, path in KINDS.items()}
 RECOGNISING = {"", ".kind", ".layout", ".detect"}
@@ -25,19 +24,18 @@ sys.exit(main())
 """
 
 
-def loaded(kind: str, folder: Path, *words: str) -> set[str]:
+def loaded(project: Project, *words: str) -> set[str]:
     """The modules of kinds that a command loads in a project of one kind."""
-    loops = made(kind, folder)
     done = subprocess.run(
         [sys.executable, "-c", CODE, *words],
-        cwd=loops.path,
-        env=loops.env,
+        cwd=project.path,
+        env=project.environment(),
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert "Traceback" not in done.stderr, done.stderr
-    found = (loops.path / ".ralph/modules").read_text().split()
+    found = (project.path / ".ralph/modules").read_text().split()
     return {name for name in found if name.startswith(tuple(ROOMS.values()))}
 
 
@@ -47,11 +45,13 @@ def loaded(kind: str, folder: Path, *words: str) -> set[str]:
         *(("plain", words) for words in ("run --max-iterations 1", "status --setup plain", "doctor")),
         ("bmalph", "run --max-iterations 1"),
         ("frankbria", "run --max-iterations 1"),
-        ("ralph-loop", "run prompt todo.md 1"),
+        ("ralph-loop", "run plan 1"),
     ],
 )
-def test_a_command_loads_the_code_of_the_projects_kind_alone(kind: str, words: str, tmp_path: Path) -> None:
-    found = loaded(kind, tmp_path, *words.split())
+def test_a_command_loads_the_code_of_the_projects_kind_alone(
+    kind: str, words: str, make_project: MakeProject
+) -> None:
+    found = loaded(make_project(kind), *words.split())
     allowed = {f"{room}{name}" for room in ROOMS.values() for name in RECOGNISING}
     # `plain` is the base of all others.
     strange = {name for name in found - allowed if not name.startswith((ROOMS[kind], ROOMS["plain"]))}

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.setups.loops import KINDS, Loops, made
+from tests.examples import SETUPS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.examples import MakeProject, Project
 
 
 @pytest.fixture
@@ -21,19 +23,17 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=KINDS)
-def loops(request: pytest.FixtureRequest, tmp_path: Path) -> Loops:
-    return made(request.param, tmp_path)
+@pytest.fixture(params=SETUPS)
+def loops(request: pytest.FixtureRequest, make_project: MakeProject) -> Project:
+    return make_project(request.param)
 
 
-def _state(loops: Loops) -> Path:
-    names = {"wiggum": ".claude/ralph", "ralph-loop": ".ralph/logs"}
-    folder = loops.path / names.get(loops.kind, ".ralph")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def _state(loops: Project) -> Path:
+    loops.state.mkdir(parents=True, exist_ok=True)
+    return loops.state
 
 
-def test_doctor_names_what_was_planted(loops: Loops, outside: Path) -> None:
+def test_doctor_names_what_was_planted(loops: Project, outside: Path) -> None:
     state = _state(loops)
     (state / "x.json").symlink_to(outside / "canary")
     os.mkfifo(state / "y.log")
@@ -47,16 +47,16 @@ def test_doctor_names_what_was_planted(loops: Loops, outside: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("status",), ("watch", "--once"), ("reset",)])
-def test_what_lies_in_the_place_of_the_lock_is_named(loops: Loops, words: tuple[str, ...]) -> None:
+def test_what_lies_in_the_place_of_the_lock_is_named(loops: Project, words: tuple[str, ...]) -> None:
     lock = _state(loops) / ".ralph_bridge.lock"
     os.mkfifo(lock)
     done = loops.run(*words)
     assert (done.returncode, f"{lock} is a FIFO" in done.stderr, "next: " in done.stderr) == (4, True, True)
 
 
-@pytest.mark.parametrize("kind", ["plain", "bmalph", "frankbria", "ralph-loop"])
-def test_a_claude_folder_that_is_linked_is_the_user_s(kind: str, tmp_path: Path, outside: Path) -> None:
-    loops = made(kind, tmp_path)
+@pytest.mark.parametrize("kind", [each.setup for each in SETUPS.values() if not each.counts_on])
+def test_a_claude_folder_that_is_linked_is_the_user_s(kind: str, outside: Path, make_project: MakeProject) -> None:
+    loops = make_project(kind)
     (loops.path / ".claude").symlink_to(outside)
     assert loops.run("status").returncode == 0
     with loops.loop() as loop:
@@ -66,8 +66,8 @@ def test_a_claude_folder_that_is_linked_is_the_user_s(kind: str, tmp_path: Path,
     assert "! no link leads the loop out" in loops.run("doctor").stdout
 
 
-def test_who_has_a_wiggum_loop_alone_is_told_why_it_is_not_seen(tmp_path: Path, outside: Path) -> None:
-    loops = made("wiggum", tmp_path)
+def test_who_has_a_wiggum_loop_alone_is_told_why_it_is_not_seen(outside: Path, make_project: MakeProject) -> None:
+    loops = make_project("wiggum")
     (loops.path / ".claude").symlink_to(outside)
     done = loops.run("status")
     assert (done.returncode, f"{loops.path / '.claude'} is a symbolic link that leads out" in done.stderr) == (
@@ -76,8 +76,8 @@ def test_who_has_a_wiggum_loop_alone_is_told_why_it_is_not_seen(tmp_path: Path, 
     )
 
 
-def test_a_setup_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:
-    loops = made("ralph-loop", tmp_path)
+def test_a_setup_that_lies_elsewhere_is_refused(tmp_path: Path, make_project: MakeProject) -> None:
+    loops = make_project("ralph-loop")
     (tmp_path / "home").mkdir()
     (loops.path / ".ralph").rename(tmp_path / "home" / ".ralph")
     (loops.path / "ralph").symlink_to(tmp_path / "home" / ".ralph" / "ralph")
@@ -89,8 +89,8 @@ def test_a_setup_that_lies_elsewhere_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "home" / ".ralph" / "logs").exists()
 
 
-def test_scripts_that_are_linked_are_a_setup(tmp_path: Path) -> None:
-    loops = made("ralph-loop", tmp_path)
+def test_scripts_that_are_linked_are_a_setup(tmp_path: Path, make_project: MakeProject) -> None:
+    loops = make_project("ralph-loop")
     (loops.path / ".ralph" / "agents").rename(tmp_path / "agents")
     (loops.path / ".ralph" / "agents").symlink_to(tmp_path / "agents")
     assert loops.run("adopt").returncode == 0
@@ -98,8 +98,8 @@ def test_scripts_that_are_linked_are_a_setup(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [".gitignore", ".git/info/exclude", "src/.gitignore"])
-def test_a_fifo_that_git_reads_ends_the_start(tmp_path: Path, name: str) -> None:
-    loops = made("plain", tmp_path)
+def test_a_fifo_that_git_reads_ends_the_start(name: str, make_project: MakeProject) -> None:
+    loops = make_project("plain")
     path = loops.path / name
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)

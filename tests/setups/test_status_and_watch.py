@@ -10,49 +10,40 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import timestamps
-from tests.machine import mostly_slow
-from tests.setups.loops import KINDS, PATIENCE, Loops, made
+from tests.examples import PATIENCE, lives, until
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.examples import MakeProject, Project
 
 DEEP = "src/deep"
-TOOL = {"ralph-loop": "agent amp", "frankbria": "claude"}
-ENDED = {
-    "plain": "project_complete",
-    "bmalph": "completion_signals",
-    "frankbria": "plan_complete",
-    "ralph-loop": "completion signal",
-    "wiggum": "complete",
-}
 
 
-@pytest.fixture(params=mostly_slow(KINDS, 2))
-def loops(request: pytest.FixtureRequest, tmp_path: Path) -> Loops:
-    return made(request.param, tmp_path)
+@pytest.fixture
+def loops(example: Project) -> Project:
+    return example
 
 
-def test_none_running_and_ended(loops: Loops) -> None:
+def test_none_running_and_ended(loops: Project) -> None:
     seen = loops.status(folder=DEEP)
     assert (seen["schema"], seen["state"], seen["waiting"], seen["ended"]) == (1, "none", None, None)
-    loops.runs(loops.held)
+    loops.done_after(loops.held)
     loop = loops.loop(folder=DEEP)
     loops.wait_until_up()
 
     seen = loops.status(folder=DEEP)
-    assert (seen["state"], seen["running"], seen["setup"]) == ("running", True, loops.kind)
-    assert (seen["turn"], seen["tool"]) == (1, TOOL.get(loops.kind, "driver claude-code"))
+    assert (seen["state"], seen["running"], seen["setup"]) == ("running", True, loops.example.setup)
+    assert (seen["turn"], seen["tool"]) == (1, loops.example.tool)
     assert seen["holder"]["pid"] == loop.pid
     assert timestamps.parse_iso(seen["holder"]["since"])
     text = loops.run("status", folder=DEEP).stdout
     assert "at work" in text
     assert f"{loop.pid}, for " in text
-    until = time.monotonic() + PATIENCE
+    reset = time.monotonic() + PATIENCE
     while "And more." not in text:  # what it says last passes through the agent's own filter first
-        assert time.monotonic() < until, text
+        assert time.monotonic() < reset, text
         text = loops.run("status", folder=DEEP).stdout
 
-    watcher = loops.start("watch", "--interval", "0.05", folder=DEEP)
+    watcher = loops.popen("watch", "--interval", "0.05", folder=DEEP)
     assert watcher.stdout is not None
     while "First words. And more." not in (line := watcher.stdout.readline()):
         assert line, watcher.communicate()
@@ -60,14 +51,14 @@ def test_none_running_and_ended(loops: Loops) -> None:
     _, told = watcher.communicate(timeout=60)
     assert watcher.returncode == 0, told
     assert told.splitlines()[-1].startswith("the loop has ended: "), told
-    assert ENDED[loops.kind] in told.splitlines()[-1]
+    assert loops.example.ended in told.splitlines()[-1]
     _, err = loop.communicate(timeout=60)
     assert loop.returncode == 0, err
     assert f"project: {loops.path} (" in err
 
     seen = loops.status(folder=DEEP)
     assert (seen["state"], seen["running"], seen["waiting"]) == ("ended", False, None)
-    assert ENDED[loops.kind] in seen["ended"]["reason"]
+    assert loops.example.ended in seen["ended"]["reason"]
     assert timestamps.parse_iso(seen["ended"]["at"])
     assert f": {seen['ended']['reason']}\n" in loops.run("status", folder=DEEP).stdout
     done = loops.run("watch", folder=DEEP)
@@ -75,19 +66,19 @@ def test_none_running_and_ended(loops: Loops) -> None:
     assert loops.git("status", "--porcelain", DEEP) == "", "nothing is made in the sub-folder"
 
 
-def test_waiting_for_a_repetition_and_ended_by_hand(loops: Loops) -> None:
-    loops.runs("say no; exit 1")
+def test_waiting_for_a_repetition_and_ended_by_hand(loops: Project) -> None:
+    loops.done_after("say no; exit 1")
     loop = loops.loop("--retry-delay", "100")
     seen = loops.status_when(lambda seen: seen["state"] == "waiting")
     assert (seen["running"], seen["waiting"]["reason"], seen["turn"]) == (True, "retry", 1)
     assert seen["waiting"]["detail"]
-    until = timestamps.parse_iso(seen["waiting"]["until"])
-    assert until
+    reset = timestamps.parse_iso(seen["waiting"]["until"])
+    assert reset
     text = loops.run("status").stdout
-    assert f"waiting until {timestamps.local(until)}" in text
-    watcher = loops.start("watch", "--interval", "0.05")
+    assert f"waiting until {timestamps.local(reset)}" in text
+    watcher = loops.popen("watch", "--interval", "0.05")
     assert watcher.stderr is not None
-    while f"waiting until {timestamps.local(until)} · " not in (line := watcher.stderr.readline()):
+    while f"waiting until {timestamps.local(reset)} · " not in (line := watcher.stderr.readline()):
         assert line
     loop.send_signal(signal.SIGTERM)
     loop.communicate(timeout=60)
@@ -98,16 +89,16 @@ def test_waiting_for_a_repetition_and_ended_by_hand(loops: Loops) -> None:
     assert "SIGTERM" in seen["ended"]["reason"]
 
 
-def test_waiting_for_a_limit(loops: Loops) -> None:
-    loops.runs(loops.limit())
+def test_waiting_for_a_limit(loops: Project) -> None:
+    loops.done_after("limited 7200")
     loop = loops.loop()
     seen = loops.status_when(lambda seen: seen["state"] == "waiting" and seen["waiting"]["reason"] == "api_limit")
     assert "session limit" in seen["waiting"]["detail"]
-    until = timestamps.parse_iso(seen["waiting"]["until"])
-    assert until
+    reset = timestamps.parse_iso(seen["waiting"]["until"])
+    assert reset
     lines = loops.run("status").stdout.splitlines()
-    assert f"waiting until {timestamps.local(until)}" in lines[0]
-    if loops.kind == "bmalph":  # the hour's calls have a time of their own
+    assert f"waiting until {timestamps.local(reset)}" in lines[0]
+    if loops.example.setup == "bmalph":  # the hour's calls have a time of their own
         (calls,) = (line for line in lines if line.startswith("calls:"))
         assert calls.endswith(":00:00")
         assert calls.split()[-1] == seen["calls"]["next_reset"]
@@ -116,11 +107,11 @@ def test_waiting_for_a_limit(loops: Loops) -> None:
     assert loops.status()["state"] == "ended"
 
 
-def test_killed(loops: Loops) -> None:
-    loops.runs("say one", loops.held)
+def test_killed(loops: Project) -> None:
+    loops.done_after("say one", loops.held)
     loop = loops.loop()
     loops.wait_until_up()
-    watcher = loops.start("watch", "--interval", "0.05")
+    watcher = loops.popen("watch", "--interval", "0.05")
     assert watcher.stdout is not None
     while "First words." not in (line := watcher.stdout.readline()):
         assert line, watcher.communicate()
@@ -129,7 +120,7 @@ def test_killed(loops: Loops) -> None:
     _, told = watcher.communicate(timeout=60)
     assert watcher.returncode == 0
     assert told.splitlines()[-1].startswith("the loop has ended: not running; it ended unexpectedly at "), told
-    assert loops.agent_is_gone()
+    until(lambda: not lives(loops.pid(2)), "the agent is gone")
     seen = loops.status(folder=DEEP)
     assert (seen["state"], seen["running"], seen["turn"], seen["ended"]["reason"]) == ("killed", False, 2, None)
     at = timestamps.parse_iso(seen["ended"]["at"])
@@ -140,12 +131,12 @@ def test_killed(loops: Loops) -> None:
     assert (again.returncode, loops.status()["state"]) == (0, "ended")
 
 
-def test_the_loop_at_work_is_shown_and_else_the_last_one(tmp_path: Path) -> None:
+def test_the_loop_at_work_is_shown_and_else_the_last_one(make_project: MakeProject) -> None:
     """One project with a plain loop and a wiggum loop."""
-    loops = made("wiggum", tmp_path)
+    loops = make_project("wiggum")
     assert loops.run("run", "--no-live", "--completion-promise", "COMPLETE").returncode == 0
     assert loops.status()["setup"] == "plain"
-    loops.runs("", loops.held)
+    loops.done_after("", loops.held)
     loop = loops.loop()
     loops.wait_until_up()
     assert (loops.status()["setup"], loops.status()["state"]) == ("wiggum", "running")
@@ -157,8 +148,8 @@ def test_the_loop_at_work_is_shown_and_else_the_last_one(tmp_path: Path) -> None
     assert loops.run("status", "--setup", "other").returncode == 2
 
 
-def test_a_start_that_is_refused_is_no_crash_and_no_loop(tmp_path: Path) -> None:
-    loops = made("wiggum", tmp_path)
+def test_a_start_that_is_refused_is_no_crash_and_no_loop(make_project: MakeProject) -> None:
+    loops = make_project("wiggum")
     (loops.path / "PROMPT.md").unlink()
     with loops.loop() as loop:
         _, told = loop.communicate(timeout=60)
@@ -167,8 +158,8 @@ def test_a_start_that_is_refused_is_no_crash_and_no_loop(tmp_path: Path) -> None
     assert not (loops.path / ".claude").exists()
 
 
-def test_a_start_that_is_refused_changes_nothing_of_the_last_loop(tmp_path: Path) -> None:
-    loops = made("wiggum", tmp_path)
+def test_a_start_that_is_refused_changes_nothing_of_the_last_loop(make_project: MakeProject) -> None:
+    loops = make_project("wiggum")
     with loops.loop() as loop:
         loop.communicate(timeout=60)
     before = loops.status()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.stream.analysis import Limit, RunFacts, analyze, reset_time
+from bridge.stream.analysis.limits import find_limit
 from tests.stream import samples
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
@@ -217,3 +218,42 @@ def test_no_text_raises(text: str) -> None:
 def test_an_error_that_repeats_itself_costs_no_square() -> None:
     error = {"type": "result", "is_error": True, "result": "limit reached " * 50_000 + "later", "session_id": "s"}
     assert analyze([json.dumps(error).encode()], RunFacts(now=NOW)).limit is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "429",
+        "429 Too Many",
+        "HTTP 429",
+        "HTTP/1.1 429",
+        "status: 429",
+        "(429)",
+        "[429]",
+        "Error 429: slow down",
+        '"code":429,',
+        "status=429.",
+        "error code 429",
+    ],
+)
+def test_a_status_of_its_own_is_a_limit(words: str) -> None:
+    assert find_limit([words], NOW)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "that key is unknown, see /tmp/run-429/error.json",
+        "see C:\\jobs\\429\\log",
+        "report_429.json is there",
+        "429.json",
+        "version 1.429.0",
+        "1429 and 429.5 and $429 and 429%",
+        "used 429 tokens",
+        "job-429 failed",
+        "issue #429",
+        "/srv/429",
+    ],
+)
+def test_a_429_in_a_path_a_name_or_an_amount_is_none(words: str) -> None:
+    assert find_limit([words], NOW) is None

@@ -91,6 +91,7 @@ REFUSED = {
 ACCEPTED = (
     'timeout -k 5 --signal=KILL 30m nice -10 nohup stdbuf -oL -eL agent -p "$p"',
     'timeout --foreground --kill=5 1.5h nice -n 5 agent -p "$p"',
+    'gtimeout --foreground 30m gnice -n 5 gstdbuf -oL agent -p "$p"',
     'env -u CI -i A=b stdbuf -o0 agent -p "$p"',
     'sudo -niu me -H -- env A=b agent -p "$p"',
     'ssh -tt -p 22 -oBatchMode=yes me@box -- "agent -p $q"',

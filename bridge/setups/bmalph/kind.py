@@ -133,4 +133,6 @@ KIND = SetupKind(
     endless=True,
     installation=Installation(detect, missing, adopt, eject),
     controller=_controller,
+    programs=("ralph_loop.sh",),
+    by_default=True,
 )

@@ -155,4 +155,5 @@ KIND = SetupKind(
     reset=_reset,
     own_words=True,
     controller=_controller,
+    programs=("ralph_loop.sh",),
 )

@@ -52,7 +52,7 @@ def parse(words: Sequence[str]) -> RalphRequest | Refusal:
     """Read a command line as the controller does.
 
     >>> parse(["plan", "3", "build"])
-    Request(mode='build', topic='', prompt_file='', process=False, iterations='3')
+    RalphRequest(mode='build', topic='', prompt_file='', process=False, iterations='3')
     >>> parse(["frobnicate"])
     Refusal(status=1, message='Error: unknown argument: frobnicate', usage='stderr')
     """

@@ -33,7 +33,8 @@ _USAGE = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"\brate[\s_-]*limit|\btoo many requests\b|\bresource(?: has been |_)exhausted\b", re.IGNORECASE)
-_STATUS = re.compile(r"\b429\b")
+# As a number of its own: no part of a path, a name, a version or an amount ("/srv/job-429/", "x_429.json").
+_STATUS = re.compile(r"(?<![\w/\\.$#~-])429(?![\w/\\$%-]|[.,]\d|\.\w| (?:tokens|lines|files|bytes|times)\b)")
 _KINDS: tuple[tuple[LimitKind, re.Pattern[str]], ...] = (
     ("rate", _RATE),
     ("usage", _USAGE),

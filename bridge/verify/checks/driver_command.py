@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 HOOK = "driver_build_command"
 
 
-_HARMLESS = ("env", "bash", "sh", "dash", "timeout", "nice", "nohup", "stdbuf", "command")
+_G = ("gtimeout", "gnice", "gstdbuf")  # macOS, from coreutils
+_HARMLESS = ("env", "bash", "sh", "dash", "timeout", "nice", "nohup", "stdbuf", "command", *_G)
 """Wrappers that only start what follows them, so that it can be tried with the scripted CLI."""
 
 

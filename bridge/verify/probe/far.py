@@ -31,7 +31,8 @@ def _names(text: str) -> tuple[str, ...]:
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "env")
 _ELSEWHERE = ("ssh", "sudo", "docker", "podman", "kubectl", "npx", "bunx", "uvx")
 _HERE = ("timeout", "nice", "nohup", "stdbuf", "command")
-FOLLOWED = frozenset((*_SHELLS, *_ELSEWHERE, *_HERE, "xargs"))
+_HERE_ON_MACOS = ("gtimeout", "gnice", "gstdbuf")
+FOLLOWED = frozenset((*_SHELLS, *_ELSEWHERE, *_HERE, *_HERE_ON_MACOS, "xargs"))
 """Programs that start another one, which they are given, and that have a stand-in which does what they do."""
 
 _STARTERS = _names(
@@ -39,14 +40,14 @@ _STARTERS = _names(
     "nix-shell direnv limactl lima vagrant multipass distrobox toolbox lxc incus wsl wsl.exe orb orbctl colima "
     "tailscale gh gcloud op doppler infisical dotenvx dotenv aws-vault chamber devbox secretspec poetry pipenv pdm "
     "rye hatch conda mamba micromamba bundle asdf pyenv nodenv volta fnm systemd-run systemd-inhibit firejail "
-    "bwrap sandbox-exec caffeinate unbuffer gtimeout gnice gstdbuf gtime torsocks proxychains proxychains4 pnpx "
+    "bwrap sandbox-exec caffeinate unbuffer gtime torsocks proxychains proxychains4 pnpx "
     "pipx npm pnpm yarn bun uv"
 )
 _OUTSIDE = _names(
     "git scp sftp rsync curl wget nc ncat telnet ftp glab aws az helm pip pip3 brew apt apt-get open xdg-open "
     "osascript systemctl mail"
 )
-REPLACED = (*_ELSEWHERE, *_STARTERS, *_OUTSIDE)
+REPLACED = (*_ELSEWHERE, *_HERE_ON_MACOS, *_STARTERS, *_OUTSIDE)
 """Programs that never run: they reach outside of the machine, or start what does, or aren't on every machine."""
 
 _LOCAL = _names(
@@ -65,6 +66,7 @@ _PLAIN = frozenset(
         *("mktemp", "export", "exec", "eval", "source", "set", "unset", "read", "if", "then", "fi", "while", "do"),
         *("done", "for", "case", "esac", "in", "local", "return", "exit", "python3", "perl", "trap", "umask"),
         *_HERE,
+        *_HERE_ON_MACOS,
         *_LOCAL,
         "xargs",
     )

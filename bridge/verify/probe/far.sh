@@ -73,7 +73,7 @@ options() {
 
 # No user, host, folder or duration looks like an option; what is given to another program may.
 proper() {
-    case $me in ssh | sudo | docker | timeout) ;; *) return ;; esac
+    case $me in ssh | sudo | docker | timeout | gtimeout) ;; *) return ;; esac
     case $2 in -- | -[A-Za-z] | --[a-z]*) refuse "$1 takes $2 for its value" ;; esac
 }
 
@@ -320,7 +320,7 @@ preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-u
                 *) exit 0 ;;
             esac
         done ;;
-    timeout)
+    timeout | gtimeout)
         options fpvk:s: 'preserve-status foreground verbose kill-after: signal: help version' "$@"
         set -- ${rest[@]+"${rest[@]}"}
         if [ $# -eq 0 ]; then refuse "there is no duration"; fi
@@ -330,14 +330,14 @@ preserve-groups prompt: chroot: role: stdin shell type: command-timeout: other-u
         shift
         if [ $# -eq 0 ]; then refuse "there is no command behind the duration"; fi
         start "$@" ;;
-    nice)
+    nice | gnice)
         case ${1-} in -[0-9]* | --[0-9]*) shift ;; esac
         options n: 'adjustment: help version' "$@"
         if given n adjustment; then
             case ${value#[-+]} in '' | *[!0-9]*) refuse "'$value' is no number" ;; esac
         fi
         start ${rest[@]+"${rest[@]}"} ;;
-    stdbuf)
+    stdbuf | gstdbuf)
         options i:o:e: 'input: output: error: help version' "$@"
         if [ ${#names[@]} -eq 0 ]; then refuse "there is no option"; fi
         if given i input && [ "$value" = L ]; then refuse "line buffering of stdin is meaningless"; fi

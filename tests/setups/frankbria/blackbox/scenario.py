@@ -62,7 +62,8 @@ commit() { git add -A; git -c user.name=a -c user.email=a@example.org commit -qm
 CLAUDE = r"""#!/usr/bin/env bash
 kept=$HOME/kept
 case " $* " in *" --version "*) echo "2.1.330 (Claude Code)"; exit ;; esac
-run=$(( $(cat "$kept/runs" 2> /dev/null || echo 0) + 1 )); echo $run > "$kept/runs"
+run=$(( $(cat "$kept/runs" 2> /dev/null || echo 0) + 1 ))
+echo $run > "$kept/runs.new"; mv "$kept/runs.new" "$kept/runs"  # a kill between the two tears nothing
 printf '%s\0' "${0##*/}" "$@" > "$kept/argv.$run"
 pwd > "$kept/cwd.$run"
 env -0 > "$kept/env.$run"

@@ -214,7 +214,7 @@ def test_kill_9_at_any_moment_tears_no_file(adopted: Stage, seed: int) -> None:
     import random
 
     chance = random.Random(seed)
-    many = ("--calls", "10000")  # an instant agent makes the 100 calls of an hour in a few seconds
+    many = ("--calls", "10000")  # how many calls a machine makes until then must not decide
     adopted.script([], "works; commit")
     for _ in range(4):
         process = start(adopted, *many, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
