@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge.verify.model import CheckOutcome, Finding, Severity
@@ -159,6 +159,7 @@ def test_infos_are_counted_as_notes() -> None:
 WORDS = st.lists(st.text("ab:", min_size=0, max_size=12), min_size=1, max_size=20)
 
 
+@example(["a" * 8, "b" * 12], 20)  # the first word ends where the next line would begin
 @given(WORDS, st.integers(20, 60))
 def test_lines_are_cut_between_words_and_nowhere_else(words: list[str], width: int) -> None:
     line = " ".join(words)

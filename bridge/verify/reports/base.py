@@ -109,7 +109,7 @@ def wrapped(line: str, width: int, indent: int = 8) -> str:
     text, column = words[0], len(_ANSI.sub("", words[0]))
     for word in words[1:]:
         length = len(_ANSI.sub("", word))
-        if 0 < width < column + 1 + length and column > indent and word:
+        if 0 < width < column + 1 + length and column >= indent and word and text.strip():
             text, column = f"{text}\n{' ' * indent}{word}", indent + length
         else:
             text, column = f"{text} {word}", column + 1 + length
