@@ -2,22 +2,21 @@
 
 A slip is often seen twice, in the text of the script and when it is run, and then again in all that depends on it.
 The finding that says best what to change stays, with the worst severity of them all; the others are told below it.
-What is folded is decided by code, hook and the name in question; a finding that nothing explains stays a finding.
+What is folded is decided by code, hook and what a finding is about, never by the wording of messages. A finding
+that nothing explains stays a finding.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.model import CheckOutcome, CheckResult, Finding, Severity
+from bridge.verify.model import Aspect, CheckOutcome, CheckResult, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _WORST = tuple(Severity)
-_WORD = re.compile(r"\w+")
 
 
 class _Rule(NamedTuple):
@@ -41,46 +40,33 @@ def _same_hook(cause: Finding, effect: Finding) -> bool:
     return cause.hook == effect.hook
 
 
-def _says(cause_says: str, effect_says: str = "") -> Callable[[Finding, Finding], bool]:
-    return lambda cause, effect: cause_says in cause.message and effect_says in effect.message
+def _about(cause_about: str = "", effect_about: str = "") -> Callable[[Finding, Finding], bool]:
+    """Each is about this; nothing: about whatever it likes."""
+    return lambda cause, effect: (
+        (not cause_about or cause_about in cause.about) and (not effect_about or effect_about in effect.about)
+    )
 
 
-def _same_global(cause: Finding, effect: Finding) -> bool:
-    """Both name the same variable; variables of a loop are in capitals but for IFS, which the probe calls ifs."""
-    names = {word for word in _WORD.findall(cause.message) if word.isupper() and len(word) > 1}
-    seen = {word.upper() for word in _WORD.findall(effect.message)}
-    return bool(names & seen)
-
-
-def _leaked(cause: Finding, effect: Finding) -> bool:
-    """Both name the same global; the hook that was seen to leave it may be another that calls the same helper."""
-    left = re.search(r"leaves the global (\w+) behind", cause.message)
-    return left is not None and effect.message.endswith(f" leaves behind {left[1]}")
+def _shared(cause: Finding, effect: Finding) -> bool:
+    """Both are about the same variable, value or `Aspect`."""
+    return not set(cause.about).isdisjoint(effect.about)
 
 
 def _meant_to_fill(cause: Finding, effect: Finding) -> bool:
     """What one hook leaves behind is nearly the array that it never fills."""
-    left = re.search(r"leaves the global (\w+) behind", effect.message)
-    never = re.search(r"never fills (\w+)", cause.message)
-    if left is None or never is None or cause.hook != effect.hook:
-        return False
-    return bool(difflib.get_close_matches(left[1].upper(), [never[1]], 1, 0.6))
-
-
-def _same_name(cause: Finding, effect: Finding) -> bool:
-    """Both are about the same printed name."""
-    printed = _WORD.findall(cause.message.partition(" prints ")[2].replace("\\n", " "))
-    return bool(printed) and " ".join(printed) in " ".join(_WORD.findall(effect.message))
-
-
-def _no_command(_cause: Finding, effect: Finding) -> bool:
-    """The other says that there is no command, or one that depends on what went before."""
-    return any(
-        words in effect.message for words in ("no command is built", "prompt exists", "two different commands")
+    return cause.hook == effect.hook and any(
+        difflib.get_close_matches(left.upper(), cause.about, 1, 0.6) for left in effect.about
     )
 
 
-_MEANT = re.compile(r"did you mean (\w+)\?|^(\w+) is missing")
+def _same_promise(cause: Finding, effect: Finding) -> bool:
+    """The other does what the hook of the one says no to."""
+    return cause.hook in effect.about
+
+
+_no_command = _about(effect_about=Aspect.NO_COMMAND)
+"""The other says that there is no command, or one that depends on what went before."""
+
 _COMMAND = ("RB10", "RB11", "RB12")
 _DEPENDS: dict[str, tuple[str, ...]] = {
     "driver_name": ("RB070", "RB073", "RB156"),
@@ -102,35 +88,23 @@ _DEPENDS: dict[str, tuple[str, ...]] = {
 
 def _missing(cause: Finding, effect: Finding) -> bool:
     """The one says that a hook is missing or misspelt; the other is about it, or about what depends on it."""
-    match = _MEANT.search(cause.message)
-    if match is None:
-        return False
-    hook = match[1] or match[2]
-    about = effect.hook == hook or re.search(rf"\b{hook}\b", effect.message) is not None
-    return about or effect.code.startswith(_DEPENDS.get(hook, ("-",)))
+    return any(
+        effect.hook == hook or hook in effect.about or effect.code.startswith(_DEPENDS.get(hook, ("-",)))
+        for hook in cause.about
+    )
 
 
 RULES = (
     _Rule("RB005", ("RB",), _missing),
     _Rule("RB006", ("RB",), _missing),
     # The text of the script says it, with a line; running it shows it.
-    _Rule("RB010", ("RB050", "RB051"), _says("ends the loop")),
-    _Rule("RB010", ("RB053", "RB058"), _says("changes the options")),
-    _Rule("RB010", ("RB054",), _says("changes the working folder")),
-    _Rule("RB010", ("RB055",), _says("changes the traps")),
-    _Rule("RB010", ("RB056",), _says("IFS is changed")),
-    _Rule("RB010", ("RB078",), _says("IFS is changed", "has one element")),
-    _Rule("RB010", ("RB057",), _says("arguments", "parameters")),
-    _Rule("RB010", ("RB050", "RB051"), _says("`exec ")),
-    _Rule("RB010", ("RB057",), _says("umask", "umask")),
-    _Rule("RB010", ("RB057",), _says("`exec", "descriptor")),
-    _Rule("RB010", ("RB055",), _says("posix")),
+    _Rule("RB010", ("RB05", "RB078"), _shared),
     _Rule("RB010", _COMMAND, _no_command),
     _Rule("RB011", ("RB052",), _always),
     _Rule("RB012", ("RB050", "RB051", "RB052", "RB063"), _always),
-    _Rule("RB013", ("RB060",), _same_global),
-    _Rule("RB020", ("RB081",), _leaked),
-    _Rule("RB021", ("RB061", "RB081", "RB082", "RB131"), _same_global),
+    _Rule("RB013", ("RB060",), _shared),
+    _Rule("RB020", ("RB081",), _shared),
+    _Rule("RB021", ("RB061", "RB081", "RB082", "RB131"), _shared),
     _Rule("RB022", ("RB020",), _meant_to_fill),
     _Rule("RB022", ("RB078", "RB100", "RB130", "RB156"), _same_hook),
     _Rule("RB023", ("RB078", "RB100", "RB104", "RB112", "RB117", "RB130", "RB133", "RB156"), _same_hook),
@@ -146,7 +120,7 @@ RULES = (
     _Rule("RB044", ("RB173", "RB174"), _same_hook),
     _Rule("RB045", ("RB185",), _always),
     _Rule("RB031", _COMMAND, _no_command),
-    _Rule("RB031", ("RB109",), _says("`cd ", "does not arrive, although")),
+    _Rule("RB031", ("RB109",), _about(Aspect.FOLDER, Aspect.LOST)),
     _Rule("RB061", _COMMAND, _no_command),
     # One wrong answer, held against several clauses.
     _Rule("RB062", ("RB058",), _same_hook),
@@ -155,36 +129,35 @@ RULES = (
     _Rule("RB130", ("RB132", "RB139"), _same_hook),
     _Rule("RB132", ("RB125",), _same_hook),
     _Rule("RB064", ("RB117",), _same_hook),
-    _Rule("RB070", ("RB073", "RB156"), _same_name),
+    _Rule("RB070", ("RB073", "RB156"), _shared),
     *(_Rule(code, ("RB080",), _same_hook) for code in ("RB070", "RB071", "RB072", "RB074", "RB078", "RB079")),
-    _Rule("RB156", ("RB115", "RB122"), lambda cause, effect: f"but {cause.hook} says" in effect.message),
-    _Rule("RB156", ("RB135", "RB136"), _says("driver_supports_live_output says yes")),
-    _Rule("RB156", ("RB135",), _says("the live command", "claude-whole")),
+    _Rule("RB156", ("RB115", "RB122"), _same_promise),
+    _Rule("RB156", ("RB135", "RB136"), lambda cause, _: cause.hook == "driver_supports_live_output"),
+    _Rule("RB156", ("RB135",), _about(Aspect.LIVE, "claude-whole")),
     *(_Rule(code, ("RB156",), _same_hook) for code in ("RB076", "RB130", "RB132", "RB133", "RB134", "RB135")),
     _Rule("RB100", _COMMAND, _no_command),
     _Rule("RB105", ("RB106", "RB140", "RB141"), _same_hook),
-    _Rule("RB105", ("RB107",), _says("2 times", "more than once")),
-    _Rule("RB105", ("RB107",), _says("when there is a context", "does not arrive")),
+    _Rule("RB105", ("RB107",), _about(Aspect.TWICE, Aspect.TWICE)),
+    _Rule("RB105", ("RB107",), _about(Aspect.CONTEXT, Aspect.LOST)),
     *(
-        _Rule("RB108", (code,), _says(f"code in the {what}"))
-        for code, what in (("RB106", "prompt"), ("RB107", "context"), ("RB109", "session"))
+        _Rule("RB108", (code,), _about(what))
+        for code, what in (("RB106", Aspect.PROMPT), ("RB107", Aspect.CONTEXT), ("RB109", Aspect.SESSION))
     ),
-    _Rule("RB110", ("RB109",), _says("", "does not arrive, although")),
+    _Rule("RB110", ("RB109",), _about(effect_about=Aspect.LOST)),
     _Rule("RB112", ("RB117",), _same_hook),
     *(_Rule("RB134", (code,), _same_hook) for code in ("RB135", "RB136", "RB137", "RB138")),
     *(_Rule("RB138", (code,), _same_hook) for code in ("RB135", "RB136", "RB137")),
     _Rule("RB135", ("RB136",), _same_hook),
-    _Rule("RB136", ("RB137",), _says("", "it shows")),
+    _Rule("RB136", ("RB137",), _about(effect_about=Aspect.SHOWN)),
     _Rule("RB150", ("RB151", "RB155"), _same_hook),
     *(_Rule(code, ("RB155",), _same_hook) for code in ("RB151", "RB152", "RB153", "RB154")),
-    _Rule("RB171", ("RB172",), _says("", "ended with 0")),
+    _Rule("RB171", ("RB172",), _about(effect_about=Aspect.GOOD_RUN)),
     _Rule("RB174", ("RB175",), _same_hook),
-    _Rule("RB176", ("RB174",), _says("what agent_invoke prints")),
-    _Rule("RB176", ("RB181",), _says("where agent_format_display reads")),
-    _Rule("RB175", ("RB172",), _says("", "returns 141")),
-    _Rule("RB064", ("RB172", *_COMMAND), _says("has removed")),
-    _Rule("RB176", ("RB177",), _says("given as JSON")),
-    _Rule("RB177", ("RB178",), _says("the events as they are", "bad lines show up")),
+    _Rule("RB176", ("RB174",), _about(Aspect.LOST)),
+    _Rule("RB175", ("RB172",), _about(effect_about=Aspect.SIGPIPE)),
+    _Rule("RB064", ("RB172", *_COMMAND), _about(Aspect.REMOVED)),
+    _Rule("RB176", ("RB177",), _about(Aspect.RAW)),
+    _Rule("RB177", ("RB178",), _about(Aspect.RAW, Aspect.RAW)),
     _Rule("RB182", ("RB183",), _same_hook),
 )
 """In order: the first rule that explains a finding decides whose evidence it is."""

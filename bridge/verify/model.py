@@ -41,6 +41,35 @@ class CheckOutcome(StrEnum):
         return "not judged" if self is CheckOutcome.UNKNOWN else self.value
 
 
+class Aspect(StrEnum):
+    """What a finding is about where that is no variable and no function: what `bridge.verify.folding` compares.
+
+    The first group has the names of `bridge.verify.probe.state.ShellState`.
+    """
+
+    OPTIONS = "options"
+    FOLDER = "cwd"
+    IFS = "ifs"
+    ARGUMENTS = "positional"
+    TRAPS = "traps"
+    UMASK = "umask"
+    DESCRIPTORS = "descriptors"
+
+    ENDS = "the shell ends"
+    NO_COMMAND = "no command, or one that depends on what was before"
+    LIVE = "the live command"
+    PROMPT = "prompt"
+    CONTEXT = "context"
+    SESSION = "session id"
+    LOST = "lost on the way"
+    TWICE = "there more than once"
+    REMOVED = "removed"
+    RAW = "events as they are"
+    SHOWN = "shown, and no text"
+    GOOD_RUN = "a run that went well"
+    SIGPIPE = "ended by a pipe that closed"
+
+
 class Edit(NamedTuple):
     """A change of a script: its bytes from `start` up to `end` become `text`.
 
@@ -78,6 +107,7 @@ class Finding(NamedTuple):
     hook: the function that it concerns, or None.
     expected: what the contract wants here, in a few words.
     hint: the next step.
+    about: the variables and functions that it concerns, by their names, and `Aspect`; in no report.
     evidence: what else was seen of the same slip, each with the code of its check: ``RB081: it leaves behind arg``.
     fix: looked for only when mends were asked for; it was tried, and made nothing worse.
     """
@@ -90,6 +120,7 @@ class Finding(NamedTuple):
     hook: str | None = None
     expected: str = ""
     hint: str = ""
+    about: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     fix: Fix | None = None
 

@@ -24,7 +24,6 @@ import inspect
 import re
 import textwrap
 from functools import cache, partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -72,7 +71,7 @@ class Problem(NamedTuple):
     """What a check has seen: a `Finding`, but for what the check itself knows.
 
     hook: default is the check's. line: default is the hook's first. severity: default is the check's.
-    about: the variable or function that it is about, for who would mend it.
+    about: as a finding has it.
     """
 
     message: str
@@ -81,7 +80,7 @@ class Problem(NamedTuple):
     expected: str = ""
     hint: str = ""
     severity: Severity | None = None
-    about: str = ""
+    about: tuple[str, ...] = ()
 
 
 _ALSO = re.compile(rf"^({'|'.join(severity.capitalize() for severity in Severity)}): (.+)\.\n?", re.MULTILINE)
@@ -149,6 +148,7 @@ class Check(NamedTuple):
             hook,
             problem.expected,
             problem.hint or HINTS.get(self.code, ""),
+            problem.about,
             fix=subject.fix(self.code, problem),
         )
 
@@ -177,13 +177,6 @@ def load() -> Mapping[str, Check]:
     for name in _ROOMS:
         importlib.import_module(f"bridge.verify.checks.{name}")
     return MappingProxyType(dict(sorted(CHECKS.items())))
-
-
-def titles() -> dict[str, str]:
-    """Every check's title by its code, as the sources have them: without importing all that judges (0.1 s)."""
-    folder = Path(__file__).with_name("checks")
-    text = "".join((folder / f"{name}.py").read_text(encoding="utf-8") for name in _ROOMS)
-    return dict(sorted(re.findall(r'^@(?:static|behaviour)\(\s*"(RB\d{3})",\s*"([^"]+)"', text, re.MULTILINE)))
 
 
 def _check(

@@ -146,10 +146,6 @@ def test_what_is_offered(prepared: Project) -> None:
     assert {"--agent", "--project"} <= {*asked(prepared, "run", "--")}
 
 
-def test_titles_are_those_of_the_checks() -> None:
-    assert registry.titles() == {code: check.title for code, check in registry.load().items()}
-
-
 @pytest.mark.parametrize(("words", "not_needed"), [
     ("ver", "bridge.verify bridge.setups bridge.shell bridge.contract yaml rich textual"),
     ("inspect cod", "bridge.shell bridge.driver bridge.agent bridge.verify yaml rich textual"),

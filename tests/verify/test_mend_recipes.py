@@ -38,7 +38,8 @@ def written(folder: Path, case: Case, text: str) -> Path:
 
 def fix(folder: Path, case: Case) -> Fix | None:
     subject = Subject(written(folder, case, case.script(case.bad)), mending=True)
-    return fix_of(subject, case.code, Problem(case.message, case.offset + case.line, case.hook, about=case.about))
+    problem = Problem(case.message, case.offset + case.line, case.hook, about=(case.about,))
+    return fix_of(subject, case.code, problem)
 
 
 def test_each_mend_has_a_case() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks.agent_runs import DISPLAY, EXTRACT
 from bridge.verify.harms import GOOD_TO_KNOW, WRONG_DISPLAY, WRONG_RESPONSE, WRONG_STATUS
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.recordings import BAD_LINES, compare
 from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
 
@@ -66,7 +66,9 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     """
     probe = subject.agent
     if not probe.knows_cli() and probe.has(EXTRACT) and _ignores_own_events(probe):
-        yield Problem("it gives nothing of what agent_invoke prints", expected="what the assistant says")
+        yield Problem(
+            "it gives nothing of what agent_invoke prints", expected="what the assistant says", about=(Aspect.LOST,)
+        )
         return
     if (found := _extraction(probe)) is None:
         return
@@ -77,7 +79,9 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     reads = _reads_json(probe)
     quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
     if quoted and reads:
-        yield Problem(f"the text is given as JSON: {said(json.dumps(quoted[0]))}", hint="jq -r")
+        yield Problem(
+            f"the text is given as JSON: {said(json.dumps(quoted[0]))}", hint="jq -r", about=(Aspect.RAW,)
+        )
         return
     if any(text in answer.stderr for text in recording.texts):
         yield Problem("the text is on stderr", expected="on stdout")
@@ -127,7 +131,7 @@ def response_is_only_text(subject: Subject) -> Iterator[Problem]:
         return  # each line is text
     events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
     if events:
-        yield Problem("it gives the events as they are", expected="their text")
+        yield Problem("it gives the events as they are", expected="their text", about=(Aspect.RAW,))
         return
     recording, answer, verdict = found
     tools = re.search(r"\[?tool\b|\b(?:" + "|".join(map(re.escape, recording.tools)) + r")\b", answer.stdout)
@@ -167,7 +171,7 @@ def response_survives(subject: Subject) -> Iterator[Problem]:
     if answer.trouble or verdict.missing or verdict.broken:
         yield Problem("with lines that are not JSON, what follows them is lost")
     elif re.search(r"npm warn|rb\.never|a string|jq: |parse error", answer.stdout):
-        yield Problem(f"bad lines show up in the response: {said(answer.stdout)}")
+        yield Problem(f"bad lines show up in the response: {said(answer.stdout)}", about=(Aspect.RAW,))
 
 
 @behaviour("RB179", "A last line without a newline counts", AGENT, hook=EXTRACT, harm=GOOD_TO_KNOW)

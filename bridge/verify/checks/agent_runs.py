@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli
@@ -18,7 +19,7 @@ from bridge.verify.harms import (
     WRONG_RESPONSE,
     WRONG_STATUS,
 )
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.probe.agent import FIRST, PROMPT_FILE, SECOND, STATUS
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
@@ -113,7 +114,8 @@ def status_comes_back(subject: Subject) -> Iterator[Problem]:
     if run.started and run.status == 0:
         yield Problem(f"it returns 0 although {probe.cli()} ended with {STATUS}", expected=str(STATUS))
     elif run.started and run.status is not None and (good := probe.good_status()):
-        yield Problem(f"it returns {good} although {probe.cli()} ended with 0", expected="0")
+        about = (Aspect.GOOD_RUN, Aspect.SIGPIPE) if good == 128 + signal.SIGPIPE else (Aspect.GOOD_RUN,)
+        yield Problem(f"it returns {good} although {probe.cli()} ended with 0", expected="0", about=about)
 
 
 @behaviour("RB190", "The CLI prints what the agent reads", AGENT, hook=INVOKE, harm=WRONG_RESPONSE)

@@ -20,7 +20,7 @@ from bridge.verify.harms import (
     WRONG_PERMISSIONS,
     WRONG_STATUS,
 )
-from bridge.verify.model import ERROR, INFO, WARNING
+from bridge.verify.model import ERROR, INFO, WARNING, Aspect
 from bridge.verify.probe.scratch import LISTED
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
@@ -42,7 +42,9 @@ def _one_line(subject: Subject, hook: str) -> Iterator[Problem]:
     if not answer.text.strip():
         yield Problem(f"{hook} prints nothing", hook=hook, expected="one line")
     elif len(lines) > 2 or answer.text != answer.text.strip():
-        yield Problem(f"{hook} prints {said(repr(answer.text))}", hook=hook, expected="one line")
+        yield Problem(
+            f"{hook} prints {said(repr(answer.text))}", hook=hook, expected="one line", about=(answer.text,)
+        )
 
 
 @behaviour("RB070", "driver_name is one lower-case identifier", DRIVER, hook="driver_name", harm=TAKEN_FOR_ANOTHER)
@@ -58,7 +60,11 @@ def name_is_identifier(subject: Subject) -> Iterator[Problem]:
     if found or answer is None or answer.trouble:
         return
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", answer.text):
-        yield Problem(f"driver_name prints {said(answer.text)}", expected="lower-case letters, digits and dashes")
+        yield Problem(
+            f"driver_name prints {said(answer.text)}",
+            expected="lower-case letters, digits and dashes",
+            about=(answer.text,),
+        )
 
 
 @behaviour("RB071", "driver_display_name is one line", DRIVER, harm=WRONG_DISPLAY)
@@ -135,6 +141,7 @@ def file_name(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             f"driver_name prints {said(answer.text)}, but the file is called {_shown(subject)}",
             expected=f"{answer.text}.sh".splitlines()[0],
+            about=(answer.text,),
         )
 
 
@@ -265,7 +272,12 @@ def valid_tools(subject: Subject) -> Iterator[Problem]:
             hint="put each into quotes",
         )
     elif len(tools) == 1 and len(re.split(r"[\s,]+(?![^(]*\))", tools[0].strip())) > 2:
-        yield Problem(f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}", hook=hook, expected="one per tool")
+        yield Problem(
+            f"VALID_TOOL_PATTERNS has one element, {said(tools[0])}",
+            hook=hook,
+            expected="one per tool",
+            about=(Aspect.IFS,),
+        )
     elif tools != subject.driver.call(hook, array="VALID_TOOL_PATTERNS").value:
         yield Problem("a second call gives a different list", hook=hook, hint="assign with =, not +=")
     if answer.stdout and not answer.status:
@@ -331,6 +343,7 @@ def undeclared_globals(subject: Subject) -> Iterator[Problem]:
                 hook=hook,
                 hint=f"local {name}",
                 severity=INFO if name.startswith("_") else None,
+                about=(name,),
             )
 
 
@@ -347,7 +360,7 @@ def host_variables(subject: Subject) -> Iterator[Problem]:
         for name in before.host_changes(after):
             if (hook, name) not in reported:
                 reported.add((hook, name))
-                yield Problem(f"{hook} changes {name}", hook=hook, hint=f"local {name}")
+                yield Problem(f"{hook} changes {name}", hook=hook, hint=f"local {name}", about=(name,))
 
 
 @behaviour("RB083", "Building a command does not run the CLI", DRIVER, harm=COSTS)

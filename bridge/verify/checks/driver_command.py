@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.command_line import shell_name
 from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT, WRONG_STATUS
-from bridge.verify.model import INFO
+from bridge.verify.model import INFO, Aspect
 from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
 from bridge.verify.probe.far import WRAPPERS, spoilt_json, strings_in_json, why_unjudged
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE, PROMPT_PARTS, part_file
@@ -81,7 +81,12 @@ def _failures(probe: DriverProbe) -> Iterator[Problem]:
             why = f": {said(last.text)} {is_last} the last command{why}"
         line = None if last is None else last.line
         hint = "`if ...; then ...; fi` returns 0 where the test is false" if built.false_test else ""
-        yield Problem(f"it returns {built.status} although the prompt exists{what}{why}", line=line, hint=hint)
+        yield Problem(
+            f"it returns {built.status} although the prompt exists{what}{why}",
+            line,
+            hint=hint,
+            about=(Aspect.NO_COMMAND,),
+        )
 
 
 _OPERATOR = re.compile(r"\|{1,2}|&{1,2}|;|[012&]?>{1,2}(?:&[012]|/dev/\w+)?|<{1,3}")
@@ -298,7 +303,9 @@ def _prompt_once(probe: DriverProbe) -> Iterator[Problem]:
         if found != 1:
             with_context = " when there is a context" if case.context else ""
             times = "not in the command" if not found else f"{found} times in the command"
-            yield Problem(f"the prompt is {times}{with_context}", expected="once")
+            twice = (Aspect.TWICE,) if found else ()
+            with_one = (Aspect.CONTEXT,) if case.context else ()
+            yield Problem(f"the prompt is {times}{with_context}", expected="once", about=twice + with_one)
             return
 
 
@@ -332,12 +339,12 @@ def prompt_unchanged(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"the prompt arrives encoded, and {probe.program()} does not decode it")
         return
     for name, what in _PROMPTS.items():
-        if (how := _spoilt(probe, name)) is not None:
-            cause, how = next(_parts(probe, name), (what, how))
+        if (problem := _spoilt(probe, name, what)) is not None:
+            cause, problem = next(_parts(probe, name), (what, problem))
             # Some take carriage returns away on purpose.
-            yield Problem(how.format(cause), severity=INFO if "carriage" in cause else None)
-    if (how := _spoilt(probe, f"{probe.scratch.project}/{PROMPT_FILE}")) is not None:
-        yield Problem(how.format("an absolute path"))
+            yield problem._replace(severity=INFO if "carriage" in cause else None)
+    if (problem := _spoilt(probe, f"{probe.scratch.project}/{PROMPT_FILE}", "an absolute path")) is not None:
+        yield problem
 
 
 _PROMPTS = {
@@ -349,23 +356,23 @@ _PROMPTS = {
 }
 
 
-def _parts(probe: DriverProbe, name: str) -> Iterator[tuple[str, str]]:
+def _parts(probe: DriverProbe, name: str) -> Iterator[tuple[str, Problem]]:
     """Of what a prompt holds: each that is enough by itself for it not to arrive, and how it fails."""
     for what in PROMPT_PARTS.get(name, ()):
-        if (how := _spoilt(probe, part_file(what))) is not None:
-            yield what, how
+        if (problem := _spoilt(probe, part_file(what), what)) is not None:
+            yield what, problem
 
 
-def _spoilt(probe: DriverProbe, name: str) -> str | None:
-    """How a prompt does not arrive, with a place for what is in it; None when it does."""
+def _spoilt(probe: DriverProbe, name: str, what: str) -> Problem | None:
+    """How a prompt with `what` in it does not arrive; None when it does."""
     case = Build(prompt=name)
     answer = probe.build(case)
     if answer.trouble:
         return None
     if probe.argv(case) is None:
         why = said(answer.stderr) if answer.stderr else f"status {answer.status}"
-        return f"no command is built for a prompt with {{}}: {why.replace('{', '{{').replace('}', '}}')}"
-    return None if occurrences(probe, case) else "a prompt with {} does not arrive in one piece"
+        return Problem(f"no command is built for a prompt with {what}: {why}", about=(Aspect.NO_COMMAND,))
+    return None if occurrences(probe, case) else Problem(f"a prompt with {what} does not arrive in one piece")
 
 
 def _is_encoded(probe: DriverProbe) -> bool:
@@ -399,17 +406,17 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
         if any("Remaining" in argument for argument in plain) and CONTEXT in " ".join(plain):
             yield Problem("the context is split at its blanks", hint="quote it")
         else:
-            yield Problem("the context does not arrive", severity=INFO if stdin else None)
+            yield Problem("the context does not arrive", severity=INFO if stdin else None, about=(Aspect.LOST,))
         return
     if any(re.match(r"--?[A-Za-z][\w-]*[ \t]", a) and CONTEXT in a for a in plain) and not any(
         re.match(r"--?[A-Za-z][\w-]*[ \t]", a) for a in base
     ):
         yield Problem("the context and its option are one argument", hint="two elements")
     if arrived > 1:
-        yield Problem("the context is in the command more than once")
+        yield Problem("the context is in the command more than once", about=(Aspect.TWICE,))
     case = Build(context=CONTEXT, session=probe.session() or SESSION, resume="true", tools="Read,Write")
     if probe.argv(case) is not None and not probe.received(case).count(CONTEXT):
-        yield Problem("the context does not arrive when a session is resumed")
+        yield Problem("the context does not arrive when a session is resumed", about=(Aspect.LOST,))
     # Where the CLI is given it, a copy in the environment is none.
     aside = not received.count(CONTEXT, aside=False)
     broken = [
@@ -425,6 +432,7 @@ def context_arrives(subject: Subject) -> Iterator[Problem]:
             hint='expand it within double quotes: "$loop_context"',
             # Not everything takes such bytes: a JSON text, for one, can't hold them.
             severity=INFO if broken == [_NO_UTF8] else None,
+            about=(Aspect.LOST,),
         )
 
 
@@ -442,17 +450,17 @@ def nothing_is_evaluated(subject: Subject) -> Iterator[Problem]:
     probe.build(Build())
     probe.scratch.traces()
     cases = {
-        "context": Build(
+        Aspect.CONTEXT: Build(
             context='$(touch rb-evaluated) `touch rb-evaluated` "$(touch rb-evaluated)"; > rb-evaluated'
         ),
-        "prompt": Build(prompt=".ralph/PROMPT-hard.md", extra=("",)),
-        "session id": Build(session="$(touch rb-evaluated)`touch rb-evaluated`", resume="true"),
+        Aspect.PROMPT: Build(prompt=".ralph/PROMPT-hard.md", extra=("",)),
+        Aspect.SESSION: Build(session="$(touch rb-evaluated)`touch rb-evaluated`", resume="true"),
         "allowlist": Build(tools="Read,$(touch rb-evaluated),`touch rb-evaluated`"),
     }
     for what, case in cases.items():
         probe.build(case)
         if probe.scratch.traces():
-            yield Problem(f"code in the {what} is executed")
+            yield Problem(f"code in the {what} is executed", about=(what,))
 
 
 @behaviour("RB126", "The command ends as the CLI does", DRIVER, hook=HOOK, harm=WRONG_STATUS)
@@ -495,7 +503,11 @@ def folder_with_blanks(subject: Subject) -> Iterator[Problem]:
     if len(built) > len(argv):
         yield Problem("the folder of the project is split at its blanks", hint='quote it: "$PWD"')
     elif not built:
-        yield Problem("no command is built in a folder whose name holds blanks", hint='quote it: "$PWD"')
+        yield Problem(
+            "no command is built in a folder whose name holds blanks",
+            hint='quote it: "$PWD"',
+            about=(Aspect.NO_COMMAND,),
+        )
     elif not starts:
         yield Problem(
             "in a folder whose name holds blanks, the command does not start the CLI",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.harms import WRONG_DISPLAY
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.probe import Build
 from bridge.verify.recordings import Comparison, Recording, compare, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
@@ -101,7 +101,9 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
     if verdict.missing:
         share = "some of what" if len(verdict.missing) < len(expected[0].texts) else "nothing of what"
         missing = "does not show " + said(verdict.missing[0]) if share.startswith("some") else "shows nothing of"
-        yield Problem(f"on the events of {expected[0].name} it {missing}" + " what is said" * (share[0] == "n"))
+        nothing = " what is said" * (share[0] == "n")
+        name = expected[0].name
+        yield Problem(f"on the events of {name} it {missing}{nothing}", about=(name,))
     elif verdict.broken:
         yield Problem(f"the text is cut into pieces: {said(verdict.broken[0])}")
     elif (pieces := expected[0].in_pieces()) is not None and not _run(program, pieces).shows:
@@ -190,6 +192,7 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
             yield Problem(
                 f"for events that it can't know it shows {said(shown)}",
                 severity=None if object_like or "rb-unknown" in shown else WARNING,
+                about=(Aspect.SHOWN,),
             )
             return
         if failed:

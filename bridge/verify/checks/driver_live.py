@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks.driver_sessions import EXTRACT, FALLBACK
 from bridge.verify.harms import TAKEN_FOR_ANOTHER
-from bridge.verify.model import WARNING
+from bridge.verify.model import WARNING, Aspect
 from bridge.verify.probe import Build, DriverProbe
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
@@ -55,19 +55,20 @@ def _matrix_of_hooks(probe: DriverProbe, known: DriverCapabilities) -> Iterator[
             yield Problem(f"{hook} is missing", hook=hook, expected=f"{known.name} has it")
     if known.binary == "static" and (cli := probe.cli()) and cli.rpartition("/")[2] not in known.cli:
         yield Problem(
-            f"driver_cli_binary prints {said(probe.cli())}", hook="driver_cli_binary", expected=known.cli[0]
+            f"driver_cli_binary prints {said(cli)}", hook="driver_cli_binary", expected=known.cli[0], about=(cli,)
         )
     if known.live_output and not probe.own("driver_stream_filter"):
         yield Problem("driver_stream_filter is missing: nothing is shown", hook="driver_stream_filter")
     argv = probe.live_argv()
     if known.live_output and argv and not any("json" in argument for argument in argv):
-        yield Problem("the live command does not ask for JSON events")
+        yield Problem("the live command does not ask for JSON events", about=(Aspect.LIVE,))
     lacking = [a for a in ("--verbose", "--include-partial-messages") if a not in argv]
     if known.name == "claude-code" and argv and lacking:
         yield Problem(
             f"the live command has no {' and no '.join(lacking)}",
             hook="driver_prepare_live_command",
             hint="claude refuses stream-json without --verbose, and the filter shows partial messages",
+            about=(Aspect.LIVE,),
         )
     yield from _matrix_of_live(probe, known)
 
@@ -80,13 +81,19 @@ def _matrix_of_live(probe: DriverProbe, known: DriverCapabilities) -> Iterator[P
                 "the live command is the ordinary one",
                 hook="driver_prepare_live_command",
                 expected="stream-json instead of json",
+                about=(Aspect.LIVE,),
             )
         elif isinstance(live[0].value, list) and "stream-json" not in live[0].value and not live[0].trouble:
-            yield Problem("the live command does not ask for stream-json", hook="driver_prepare_live_command")
+            yield Problem(
+                "the live command does not ask for stream-json",
+                hook="driver_prepare_live_command",
+                about=(Aspect.LIVE,),
+            )
     elif known.live == "passthrough" and live is not None and not live[0].trouble and live[0].value != live[1]:
         yield Problem(
             "the live command is not the ordinary one",
             hook="driver_prepare_live_command",
             expected="a copy",
             severity=WARNING,
+            about=(Aspect.LIVE,),
         )

@@ -74,7 +74,7 @@ def command_stays(subject: Subject) -> Iterator[Problem]:
     _, before, after, _ = live
     if before != after:
         moved = [a for a in after if a not in before] or [a for a in before if a not in after]
-        yield Problem(f"it changes CLAUDE_CMD_ARGS: {said(' '.join(moved))}")
+        yield Problem(f"it changes CLAUDE_CMD_ARGS: {said(' '.join(moved))}", about=("CLAUDE_CMD_ARGS",))
 
 
 @behaviour("RB132", "The live command keeps what the command has", DRIVER, hook=HOOK, harm=WRONG_COMMAND)

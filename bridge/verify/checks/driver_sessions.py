@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks.driver_command import HOOK, prompt_text
 from bridge.verify.command_line import beyond
 from bridge.verify.harms import FRAGILE, WRONG_SESSION
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.probe import SESSION, Build
 from bridge.verify.probe.driver import OTHER_SESSIONS
 from bridge.verify.recordings import Recording, streamed
@@ -49,6 +49,7 @@ def session_arrives(subject: Subject) -> Iterator[Problem]:
             "the session id does not arrive, although sessions are supported",
             hint="pass it on, or return 1 from driver_supports_sessions",
             severity=None if declared else WARNING if named else INFO,
+            about=(Aspect.LOST,),
         )
         return
     problem = next(_broken_id(probe, session), None)
@@ -138,6 +139,7 @@ def no_session_without_support(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             "the session id is passed on, but driver_supports_sessions says no",
             hint="return 0 from driver_supports_sessions, or leave the id out",
+            about=("driver_supports_sessions",),
         )
 
 

@@ -19,7 +19,7 @@ from bridge.verify.harms import (
     WRONG_RESPONSE,
     WRONG_SESSION,
 )
-from bridge.verify.model import INFO, WARNING
+from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.probe import ALLOWED, Build, DriverProbe
 from bridge.verify.probe.far import decoded
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
@@ -61,7 +61,7 @@ def output_format(subject: Subject) -> Iterator[Problem]:
         return
     asks = any("json" in word for word in json)
     if text is None:
-        yield Problem("no command is built for CLAUDE_OUTPUT_FORMAT=text")
+        yield Problem("no command is built for CLAUDE_OUTPUT_FORMAT=text", about=(Aspect.NO_COMMAND,))
     elif json == text:
         what = "the command is the same for json and text"
         # The loop reads JSON whatever was asked for; of text it learns neither session nor status.
@@ -196,11 +196,12 @@ def allowlist(subject: Subject) -> Iterator[Problem]:
             yield Problem(
                 "the allowlist is passed on, but driver_supports_tool_allowlist says no",
                 severity=WARNING if own else INFO,
+                about=("driver_supports_tool_allowlist",),
             )
         return
     tight = _tools(probe, ",".join(ALLOWED))
     if given is None or tight is None:
-        yield Problem("no command is built when there is an allowlist")
+        yield Problem("no command is built when there is an allowlist", about=(Aspect.NO_COMMAND,))
         return
     for built, how in ((tight, ""), (given, " when blanks follow the commas")):
         lost = [tool for tool in ALLOWED if not _allows(built, tool)]
@@ -267,7 +268,7 @@ def deterministic(subject: Subject) -> Iterator[Problem]:
     probe = subject.driver
     fresh = probe.argv(Build())
     if fresh and _unstable(probe) and not _holds(probe.build(Build(host=":")).value, fresh):  # said by RB112
-        yield Problem("two calls with the same inputs give two different commands")
+        yield Problem("two calls with the same inputs give two different commands", about=(Aspect.NO_COMMAND,))
 
 
 @behaviour("RB118", "Building prints nothing on stdout", DRIVER, hook=HOOK, harm=NOISE)

@@ -15,7 +15,7 @@ from bridge.verify.harms import (
     NO_EFFECT,
     WRONG_COMMAND,
 )
-from bridge.verify.model import ERROR, INFO, WARNING
+from bridge.verify.model import ERROR, INFO, WARNING, Aspect
 from bridge.verify.registry import BOTH, DRIVER, CannotTell, Problem, static
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def fills(subject: Subject) -> Iterator[Problem]:
             hook=hook,
             expected=f"{variable}=(…) in the main shell",
             hint=f"assign the array itself: {variable}=(…)",
+            about=(variable,),
         )
     if unknown:
         raise CannotTell(f"{', '.join(unknown)}: what is set there can't be read from the text")
@@ -196,7 +197,7 @@ def no_leaks(subject: Subject) -> Iterator[Problem]:
                 expected="only globals of the contract",
                 hint=f"local {write.name}",
                 severity=INFO if write.name in ours or _is_state(subject, name, write.name) else None,
-                about=write.name,
+                about=(write.name,),
             )
 
 
@@ -225,7 +226,7 @@ def _left_by_loading(subject: Subject) -> Iterator[Problem]:
             line=write.line,
             expected="only globals of the contract",
             hint=f"unset -v {write.name} behind the loop",
-            about=write.name,
+            about=(write.name,),
         )
 
 
@@ -280,6 +281,7 @@ def no_foreign(subject: Subject) -> Iterator[Problem]:
                 expected=f"writes {', '.join(hook.writes)} only" if hook.writes else "writes no globals",
                 hint=f"local {write.name}, or another name",
                 severity=INFO if restored else WARNING if mild else None,
+                about=(Aspect.IFS if write.name == "IFS" else write.name,),
             )
 
 
@@ -414,6 +416,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
                     hook=hook,
                     expected="options, folder, traps and files as they were",
                     hint="put ( ) around it",
+                    about=(Aspect.FOLDER,) if command.name in ("cd", "pushd") else (),
                 )
 
 

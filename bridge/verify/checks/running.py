@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.verify.harms import CHANGES_THE_LOOP, ENDS_THE_LOOP, LITTERS, LOSES_WORK
-from bridge.verify.model import ERROR, INFO, WARNING, Severity
+from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Severity
 from bridge.verify.probe import DEADLINE, TROUBLE, AgentProbe, Build, DriverProbe, ProbeFailed
 from bridge.verify.probe.driver import loop_functions
 from bridge.verify.probe.scratch import FILES
@@ -58,12 +58,15 @@ def loading_under_errexit(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             f"with {options}, sourcing it ends the loop with status {strict.status}{what}",
             hint="append `|| true` to the command that may fail, or move it into a hook",
+            about=(Aspect.OPTIONS,),
         )
         return
     for hook in wanted:
         if probe.has(hook) and probe.own(hook) and hook not in strict.reached:
             yield Problem(
-                f"with {options}, {hook} ends the loop with status {strict.status}{_why(strict)}", hook=hook
+                f"with {options}, {hook} ends the loop with status {strict.status}{_why(strict)}",
+                hook=hook,
+                about=(Aspect.OPTIONS,),
             )
             return
 
@@ -106,7 +109,7 @@ def hooks_leave_the_shell(subject: Subject) -> Iterator[Problem]:
         for what, old, new in before.differences(after):
             if (hook, what) not in reported:
                 reported.add((hook, what))
-                yield Problem(f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook)
+                yield Problem(f"{hook} changes {what}: {said(new)} (before: {said(old)})", hook=hook, about=(what,))
 
 
 @behaviour("RB062", "Hooks return", BOTH, after_timeout=True, harm=ENDS_THE_LOOP)
@@ -226,6 +229,7 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
             expected="files as they were",
             hint="remove temporary files in the function that made them" if moved.how == "made" else "",
             severity=WARNING if _is_message(probe, hook, moved) else _severity(moved),
+            about=(Aspect.REMOVED,) if moved.how == "removed" else (),
         )
     for hook in READERS:
         if probe.own(hook):
@@ -233,6 +237,6 @@ def hooks_leave_files(subject: Subject) -> Iterator[Problem]:
             path = probe.scratch.file("kept.log", data)
             probe.call(hook, path)
             if not os.path.exists(path):
-                yield Problem(f"{hook} has removed the file that it is given", hook=hook)
+                yield Problem(f"{hook} has removed the file that it is given", hook=hook, about=(Aspect.REMOVED,))
             elif Path(path).read_bytes() != data:
                 yield Problem(f"{hook} has changed the file that it is given", hook=hook)

@@ -202,6 +202,7 @@ def required(subject: Subject) -> Iterator[Problem]:
             expected=f"a function {name}",
             hint=(f"rename {meant}" if meant else f"define it: {subject.contract.hooks[name].doc}")
             + (f" (without it: {absent})" if absent else ""),
+            about=(name,),
         )
 
 
@@ -246,6 +247,7 @@ def unknown(subject: Subject) -> Iterator[Problem]:
                 hook=name,
                 expected=f"{meant}, or a name without {contract.prefix}",
                 hint=f"rename it to {meant}",
+                about=(meant,),
             )
         elif name not in called:
             yield Problem(

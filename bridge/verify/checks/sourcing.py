@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.harms import CHANGES_THE_LOOP, COSTS, ENDS_THE_LOOP, NOISE
-from bridge.verify.model import ERROR, INFO, WARNING
+from bridge.verify.model import ERROR, INFO, WARNING, Aspect
 from bridge.verify.probe import TROUBLE
 from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, static
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from bridge.verify.facts import CommandFact
     from bridge.verify.subject import Subject
 
-_CHANGES = {
-    "exit": "ends the loop",
-    "exec": "replaces the loop's shell, or its files",
-    "set": "changes the options or the arguments of the loop's shell",
-    "shopt": "changes the options of the loop's shell",
-    "cd": "changes the working folder of the loop",
-    "pushd": "changes the working folder of the loop",
-    "popd": "changes the working folder of the loop",
-    "trap": "changes the traps of the loop",
-    "umask": "changes the umask of the loop",
-    "ulimit": "changes the limits of the loop",
-    "local": "is an error outside of functions",
+_CHANGES: dict[str, tuple[str, tuple[Aspect, ...]]] = {
+    "exit": ("ends the loop", (Aspect.ENDS,)),
+    "exec": ("replaces the loop's shell, or its files", (Aspect.ENDS, Aspect.DESCRIPTORS)),
+    "set": ("changes the options or the arguments of the loop's shell", (Aspect.OPTIONS, Aspect.ARGUMENTS)),
+    "shopt": ("changes the options of the loop's shell", (Aspect.OPTIONS,)),
+    "cd": ("changes the working folder of the loop", (Aspect.FOLDER,)),
+    "pushd": ("changes the working folder of the loop", (Aspect.FOLDER,)),
+    "popd": ("changes the working folder of the loop", (Aspect.FOLDER,)),
+    "trap": ("changes the traps of the loop", (Aspect.TRAPS,)),
+    "umask": ("changes the umask of the loop", (Aspect.UMASK,)),
+    "ulimit": ("changes the limits of the loop", ()),
+    "local": ("is an error outside of functions", ()),
 }
+"""By command: what it does when the script is sourced, and to what."""
 _STRICT = re.compile(r"(?:-[eEu]*o (?:pipefail|errexit|nounset|errtrace)\b ?|-[eEu]+ ?)+")
 """What the loop of agents itself has on; ``-E`` does nothing where there is no trap."""
 _ON = re.compile(r"(?:set -o (?:errexit|nounset|pipefail|errtrace)(?:, )?)+")
@@ -75,11 +76,15 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
             continue
         if subject.kind == "agent" and command.name == "set" and _STRICT.fullmatch(" ".join(command.words[1:])):
             continue  # so has the loop
+        what, about = _CHANGES[command.name]
+        if "posix" in command.words:
+            about = (*about, Aspect.TRAPS)  # bash lists them in another way then
         yield Problem(
-            f"`{command.text}` runs when the script is sourced: it {_CHANGES[command.name]}",
+            f"`{command.text}` runs when the script is sourced: it {what}",
             line=command.line,
             expected="only functions and variables outside of functions",
             hint="move it into the function that needs it, within ( )",
+            about=about,
         )
     for write in subject.facts.top.writes:
         if write.name == "IFS" and not write.subshell:
@@ -88,6 +93,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
                 line=write.line,
                 expected="IFS as it was",
                 hint="local IFS=… in the function that needs it",
+                about=(Aspect.IFS,),
             )
 
 
@@ -211,6 +217,7 @@ def keeps_variables(subject: Subject) -> Iterator[Problem]:
                 expected="the value that the loop, its settings or the environment gave",
                 hint=f'a default keeps it: : "${{{write.name}:=…}}"',
                 severity=WARNING if environment else None,
+                about=(write.name,),
             )
 
 
@@ -230,6 +237,7 @@ def loading_comes_back(subject: Subject) -> Iterator[Problem]:
             + (f": {said(answer.stderr)}" if answer.stderr else ""),
             expected="only definitions at the top level",
             hint="move the work into a hook, and return instead of exit",
+            about=(Aspect.ENDS,),
         )
 
 
@@ -247,6 +255,7 @@ def loading_succeeds(subject: Subject) -> Iterator[Problem]:
             f"sourcing it returns {answer.status}" + (f": {said(answer.stderr)}" if answer.stderr else ""),
             expected="status 0",
             hint="make the last command of the file one that can't fail",
+            about=(Aspect.ENDS,),
         )
 
 
@@ -285,6 +294,7 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
             f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",
             expected="options as found",
             hint="remove set and shopt from the top level",
+            about=(Aspect.OPTIONS,),
         )
 
 
@@ -297,7 +307,7 @@ def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
     Good: here="${BASH_SOURCE[0]%/*}"
     """
     for _, before, after in _moved(subject, "cwd"):
-        yield Problem(f"sourcing it changes the working folder from {before} to {after}")
+        yield Problem(f"sourcing it changes the working folder from {before} to {after}", about=(Aspect.FOLDER,))
 
 
 @behaviour("RB055", "Sourcing it leaves traps alone", BOTH, harm=CHANGES_THE_LOOP)
@@ -309,7 +319,7 @@ def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
     Good: # remove the file in the function that made it
     """
     for _, before, after in _moved(subject, "traps"):
-        yield Problem(f"sourcing it changes traps: {said(after)} (before: {said(before)})")
+        yield Problem(f"sourcing it changes traps: {said(after)} (before: {said(before)})", about=(Aspect.TRAPS,))
 
 
 @behaviour("RB056", "Sourcing it leaves IFS alone", BOTH, harm=CHANGES_THE_LOOP)
@@ -320,7 +330,7 @@ def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
     Good: split() { local IFS=','; ...; }
     """
     for _, before, after in _moved(subject, "ifs"):
-        yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}")
+        yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}", about=(Aspect.IFS,))
 
 
 @behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", BOTH, harm=CHANGES_THE_LOOP)
@@ -335,7 +345,8 @@ def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
     names = {"positional": "the number of positional parameters", "descriptors": "open descriptors"}
     for what, before, after in _moved(subject, "positional", "umask", "descriptors"):
         yield Problem(
-            f"sourcing it changes {names.get(what, what)}: {after or 'none'} (before: {before or 'none'})"
+            f"sourcing it changes {names.get(what, what)}: {after or 'none'} (before: {before or 'none'})",
+            about=(what,),
         )
 
 
@@ -355,5 +366,7 @@ def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
     for name in before.host_changes(after):
         environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG", "LC_ALL", "TMPDIR")
         yield Problem(
-            f"sourcing it changes {name}, which belongs to the host", severity=INFO if environment else None
+            f"sourcing it changes {name}, which belongs to the host",
+            severity=INFO if environment else None,
+            about=(name,),
         )

@@ -61,4 +61,4 @@ def fix_of(subject: Subject, code: str, problem: Problem) -> Fix | None:
     edits = recipe.make(subject, Places(subject), problem) if recipe is not None else None
     if recipe is None or not edits:
         return None
-    return Fix(recipe.title.format(about=problem.about), tuple(sorted(set(edits))))
+    return Fix(recipe.title.format(about=", ".join(problem.about)), tuple(sorted(set(edits))))

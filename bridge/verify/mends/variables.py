@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def declared_local(subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
     """A global that a function leaves behind, declared local there; not one that others may want to have."""
-    name = problem.about
+    (name,) = problem.about
     if difflib.get_close_matches(name, subject.contract.globals, 1, 0.65):
         return None  # perhaps what a hook answers in was meant
     found = [

@@ -109,6 +109,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         **finding._asdict(), "path": str(finding.path), "severity": finding.severity.value, "evidence": evidence,
         "fix": fix,
     }  # fmt: skip
+    del fields["about"]
     return _cleaned(fields)
 
 
