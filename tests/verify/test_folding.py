@@ -110,14 +110,16 @@ def test_d4_a_check_that_was_selected_alone_speaks_for_itself(tmp_path: Path) ->
     assert [finding.code for finding in verify(path, ["RB059"]).findings] == ["RB059"]
 
 
-def _result(code: str, severity: Severity, message: str, hook: str | None = None) -> CheckResult:
-    finding = Finding(code, severity, message, Path("drivers/a.sh"), 3, hook)
+def _result(code: str, severity: Severity, message: str, hook: str, *about: str) -> CheckResult:
+    finding = Finding(code, severity, message, Path("drivers/a.sh"), 3, hook, about=about)
     return CheckResult(code, CHECKS[code].title, CheckOutcome.FAILED, (finding,))
 
 
 MISSPELT = [
-    _result("RB005", Severity.WARNING, "driver_name is missing; there is driver_nam", "driver_name"),
-    _result("RB006", Severity.INFO, "driver_nam is not a hook; did you mean driver_name?", "driver_nam"),
+    _result("RB005", Severity.WARNING, "driver_name is missing; there is driver_nam", "driver_name", "driver_name"),
+    _result(
+        "RB006", Severity.INFO, "driver_nam is not a hook; did you mean driver_name?", "driver_nam", "driver_name"
+    ),
     _result("RB059", Severity.ERROR, "driver_name is not defined <after> sourcing\x1b", "driver_name"),
     _result("RB110", Severity.ERROR, "another matter", "driver_build_command"),
 ]
@@ -131,6 +133,18 @@ def test_d4_the_worst_severity_stays_and_the_others_say_whose_evidence_they_are(
         assert (result.outcome, result.findings, result.reason) == (CheckOutcome.SKIPPED, (), "told by RB005")
     assert other is not None
     assert other == MISSPELT[3]
+
+
+def test_the_wording_of_messages_decides_nothing() -> None:
+    finding = MISSPELT[0].findings[0]
+    other_words = [
+        result._replace(findings=tuple(each._replace(message="so it is") for each in result.findings))
+        for result in MISSPELT
+    ]
+    assert [result.outcome for result in folded(other_words)] == [result.outcome for result in folded(MISSPELT)]
+    about_another = finding._replace(about=("driver_version",), hook="driver_version")
+    kept = folded([MISSPELT[0]._replace(findings=(about_another,)), *MISSPELT[1:]])
+    assert [result.reason for result in kept] == ["", "", "told by RB006", ""]
 
 
 @pytest.mark.parametrize("kind", TELLING)
