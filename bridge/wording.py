@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 
 def plural(number: int, noun: str, several: str = "") -> str:
     """A number of things.
@@ -69,3 +74,26 @@ def one_line(text: str, most: int | None = None) -> str:
     """
     shown = " ".join(tame(text).split())
     return shown if most is None or len(shown) <= most else f"{shown[: most - 3]}..."
+
+
+def columns(rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:
+    """A table as lines, each column as wide as a terminal needs for its widest cell.
+
+    >>> columns([("task", "turns"), ("a", "12")])
+    ['task  turns', 'a     12']
+    """
+    table = list(rows)
+    widths = [max(map(_width, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for row in table:
+        cells = [cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

@@ -17,13 +17,12 @@ from bridge.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FORMATS = {"text": "text", "md": "markdown", "json": "jsons", "html": "html"}
-"""Format to the module of :mod:`bridge.report` that renders it."""
+FORMATS = ("text", "md", "json", "html")
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options for what a report looks like, and where it goes."""
-    formats = click.Choice(tuple(FORMATS))
+    formats = click.Choice(FORMATS)
     command = click.option(
         "-o",
         "--output",
@@ -61,8 +60,7 @@ def report(
 
     Exit codes: 0 reported; 2 no loop has run here, or there is no such run.
     """
-    import importlib
-
+    from bridge.report import formats
     from bridge.report.model import read_report
 
     with guarded():
@@ -75,6 +73,5 @@ def report(
             raise ConfigurationError(f"{error.args[0]}\n  next: ralph-bridge status, or --setup NAME") from error
         for path, count in found.skipped.items():
             say(f"note: {path}: {plural(count, 'line')} of more than {LONGEST_LINE >> 20} MiB: not ours, skipped")
-        text = importlib.import_module(f"bridge.report.{FORMATS[kind]}").render(found)
-        write_report(text, output)
+        write_report(formats.FORMATS[kind](found), output)
         return 0

@@ -23,7 +23,7 @@ from bridge.cli._options import (
     taken_notify,
 )
 from bridge.cli._terminal import Style, guarded, print_json, say, show
-from bridge.cli.report import FORMATS, report_options, write_report
+from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
 from bridge.setups.options import OPTIONS
 from bridge.wording import plural, usd
@@ -308,14 +308,14 @@ def report(*, run_name: str | None, project: str | None, kind: str, output: str 
     task's own loop, turn by turn: ralph-bridge report --project TREE.
     """
     import time
-    from importlib import import_module
 
-    from bridge.report.swarm.model import read_swarm_report
+    from bridge.report import swarm_formats
+    from bridge.report.swarm import read_swarm_report
 
     with guarded():
         opened, known, folder = _found(run_name, project)
         found = read_swarm_report(opened, known, folder, time.time())
-        write_report(import_module(f"bridge.report.swarm.{FORMATS[kind]}").render(found), output)
+        write_report(swarm_formats.FORMATS[kind](found), output)
         return 0
 
 

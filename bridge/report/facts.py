@@ -1,4 +1,4 @@
-"""A run's facts as rows of words, the same in every format; what nobody knows is called unknown. Pure."""
+"""The facts of a run as rows of words, the same in every format; what nobody knows is called unknown. Pure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from bridge import timestamps
 from bridge.wording import duration, one_line, usd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bridge.loop.turn_records import TurnRecord
     from bridge.report.model import Run
 
 UNKNOWN = "unknown"
+TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
+TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
 
 
 def rows(run: Run) -> Iterator[tuple[str, str]]:
-    """Name each fact of a run."""
     totals = run.totals
     yield "outcome", one_line(f"{run.state}{_because(run)}")
     yield "tool", one_line(run.tool) or UNKNOWN
@@ -38,7 +39,7 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def turn_row(turn: TurnRecord) -> tuple[str, ...]:
-    """Give the cells of a turn: number, began, took, result, tokens, cost, files, log."""
+    """The cells of a turn, as `TURN_COLUMNS` names them."""
     return (
         str(turn.turn),
         timestamps.clock(turn.began),
@@ -52,21 +53,21 @@ def turn_row(turn: TurnRecord) -> tuple[str, ...]:
 
 
 def used(turn: TurnRecord) -> float | None:
-    """Add up a turn's tokens, in and out; None: it doesn't tell."""
-    known = [each for each in (turn.input_tokens, turn.output_tokens) if each is not None]
+    """A turn's tokens, in and out; None: it doesn't tell."""
+    return known_sum((turn.input_tokens, turn.output_tokens))
+
+
+def known_sum(amounts: Iterable[float | None]) -> float | None:
+    """What is known of amounts, added up; None: nothing is."""
+    known = [each for each in amounts if each is not None]
     return sum(known) if known else None
 
 
-TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
-
-
 def tokens(count: float | None) -> str:
-    """Show a number of tokens."""
     return UNKNOWN if count is None else f"{count:,.0f}"
 
 
 def money(amount: float | None) -> str:
-    """Show an amount of money."""
     return UNKNOWN if amount is None else usd(amount)
 
 
@@ -76,7 +77,7 @@ def _because(run: Run) -> str:
 
 
 def _files(run: Run) -> str:
-    """Count the files of commits, and what turns changed that committed nothing, where a file counts in each."""
+    """The files of commits, and what turns changed that committed nothing, where a file counts in each."""
     left = sum(turn.files_changed or 0 for turn in run.turns if not turn.committed)
     if run.files is None:
         return f"{left:.0f} in turns" if left else UNKNOWN
@@ -91,5 +92,5 @@ def _tasks(run: Run) -> str:
     return f"{after[0]} of {after[1]} done{gained}"
 
 
-def _listed(words: Iterator[str] | tuple[str, ...], nothing: str) -> str:
+def _listed(words: Iterable[str], nothing: str) -> str:
     return ", ".join(map(one_line, words)) or nothing

@@ -27,7 +27,7 @@ MOST_FILES = 2000
 
 
 class Happening(NamedTuple):
-    """A turn or a wait: one of both is None."""
+    """A turn or a wait; the other one is None."""
 
     began: float
     seconds: float
@@ -36,12 +36,10 @@ class Happening(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """A turn's result, or ``wait``."""
         return self.turn.result if self.turn else "wait"
 
     @property
     def words(self) -> str:
-        """What it was, in a line."""
         at = f"{timestamps.clock(self.began)}, {duration(self.seconds)}"
         if self.turn:
             return f"turn {self.turn.turn}, {at}: {self.turn.result}"
@@ -49,12 +47,11 @@ class Happening(NamedTuple):
 
     @property
     def day(self) -> str:
-        """The day on which it began."""
         return timestamps.shown(self.began, "%A, %d %B %Y")
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """A turn's cells in the table: see `_COLUMNS`."""
+        """Of a turn, as `_COLUMNS` names them."""
         turn = self.turn
         if turn is None:
             return ()
@@ -102,9 +99,8 @@ class Chart(NamedTuple):
     svg: str
 
 
-def render(report: Report) -> str:
-    """Return the report as HTML.
-
+def html(report: Report) -> str:
+    """
     Raises:
         ConfigurationError: the extra isn't installed.
     """
@@ -122,7 +118,7 @@ def render(report: Report) -> str:
 
 
 def template_named(name: str) -> tuple[Any, Callable[..., str]]:
-    """Give one of the templates, and what draws charts for it.
+    """One of the templates, and what draws charts for it.
 
     Raises:
         ConfigurationError: the extra isn't installed.
@@ -163,14 +159,14 @@ def _page(run: Run, draw: Callable[..., str]) -> dict[str, Any]:
         + [Happening(wait.began, wait.seconds, None, wait) for wait in run.waits],
         key=lambda each: each.began,
     )
-    spans = [Span(place, each.began, each.seconds) for place, each in enumerate(happenings)]
+    spans = [Span(index, each.began, each.seconds) for index, each in enumerate(happenings)]
     line = lay_out(spans, run.began, run.ended or run.began)
     kinds = [each.kind for each in happenings]
     return {
         "run": run,
         "facts": dict(facts.rows(run)),
         "totals": run.totals,
-        "used": {name: _sum(getattr(turn, name) for turn in run.turns) for name in _USED},
+        "used": {name: facts.known_sum(getattr(turn, name) for turn in run.turns) for name in _USED},
         "happenings": happenings,
         "kinds": {kind: kinds.count(kind) for kind in _KINDS if kind in kinds},
         "line": line,
@@ -186,25 +182,14 @@ _KINDS = ("success", "failed", "timeout", "limit", "interrupted", "wait")
 
 
 def _charts(run: Run, happenings: Sequence[Happening], draw: Callable[..., str]) -> Iterator[Chart]:
-    """Draw what has grown; there is no chart of what nobody knows."""
-    ends = [(each.began + each.seconds, each.turn) for each in happenings if each.turn]
-    if not ends:
+    """What has grown; there is no chart of what nobody knows."""
+    turns = [each.turn for each in happenings if each.turn]
+    if not turns:
         return
-    began = run.began or ends[0][0]
-    axis = axis_between(began, ends[-1][0])
-    amounts: tuple[tuple[str, Callable[[TurnRecord], float | None], Callable[[float | None], str]], ...] = (
-        ("Tokens", facts.used, facts.tokens),
-        ("Cost", lambda turn: turn.cost_usd, facts.money),
-    )
-    for title, amount, words in amounts:
-        told = [(moment, value) for moment, turn in ends if (value := amount(turn)) is not None]
-        if any(value for _, value in told):
-            sums = accumulate((value for _, value in told), initial=0.0)
-            points = list(zip((began, *(moment for moment, _ in told)), sums, strict=True))
-            lack = "" if len(told) == len(ends) else f", told by {len(told)} of {len(ends)} turns"
-            drawn = draw(points, title=f"{title} over time", amount=words, **axis)
-            yield Chart(title, f"{words(points[-1][1])}{lack}", drawn)
-    plans = [(moment, turn.plan) for moment, turn in ends if turn.plan is not None]
+    began = run.began or _end(turns[0])
+    axis = axis_between(began, _end(turns[-1]))
+    yield from amount_charts(turns, began, axis, draw)
+    plans = [(_end(turn), turn.plan) for turn in turns if turn.plan is not None]
     if plans:
         before = run.plans[0] or plans[0][1]
         points = [(began, float(before[0])), *((moment, float(plan[0])) for moment, plan in plans)]
@@ -213,8 +198,30 @@ def _charts(run: Run, happenings: Sequence[Happening], draw: Callable[..., str])
         yield Chart("Plan", f"{plans[-1][1][0]} of {plans[-1][1][1]} tasks done", drawn)
 
 
+def amount_charts(
+    turns: Sequence[TurnRecord], began: float, axis: dict[str, Any], draw: Callable[..., str]
+) -> Iterator[Chart]:
+    """The tokens and the money of turns, which are in the order of their ends."""
+    amounts: tuple[tuple[str, Callable[[TurnRecord], float | None], Callable[[float | None], str]], ...] = (
+        ("Tokens", facts.used, facts.tokens),
+        ("Cost", lambda turn: turn.cost_usd, facts.money),
+    )
+    for title, amount, words in amounts:
+        known = [(_end(turn), value) for turn in turns if (value := amount(turn)) is not None]
+        if any(value for _, value in known):
+            sums = accumulate((value for _, value in known), initial=0.0)
+            points = list(zip((began, *(moment for moment, _ in known)), sums, strict=True))
+            lack = "" if len(known) == len(turns) else f", told by {len(known)} of {len(turns)} turns"
+            drawn = draw(points, title=f"{title} over time", amount=words, **axis)
+            yield Chart(title, f"{words(points[-1][1])}{lack}", drawn)
+
+
+def _end(turn: TurnRecord) -> float:
+    return turn.began + turn.seconds
+
+
 def axis_between(began: float, ended: float) -> dict[str, Any]:
-    """Give the axis of a chart of that time, as :func:`bridge.report.charts.growth` takes it."""
+    """The axis of a chart of that time, as :func:`bridge.report.charts.growth` takes it."""
     unit = unit_for((ended - began) / 4)
     first, count = floor(began, unit), int((ended - began) // unit) + 2
     return {"marks": [first + unit * number for number in range(count)], "clock": clock_for(unit)}
@@ -233,18 +240,13 @@ def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]
             row.began,
             sum(turn.result != "limit" for turn in turns),
             sum(turn.failed for turn in turns),
-            _sum(map(facts.used, turns)),
-            _sum(turn.cost_usd for turn in turns),
+            facts.known_sum(map(facts.used, turns)),
+            facts.known_sum(turn.cost_usd for turn in turns),
             next((turn.plan for turn in reversed(turns) if turn.plan), None),
         )
         for row, turns in zip(line.rows, rows, strict=True)
         if turns
     ]
-
-
-def _sum(amounts: Any) -> float | None:
-    known = [each for each in amounts if each is not None]
-    return sum(known) if known else None
 
 
 def clock_for(step: float, whole: float = 0) -> Callable[[float], str]:

@@ -47,10 +47,9 @@ class Commit(NamedTuple):
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run of a loop.
-
+    """
     Attributes:
         id: of the run.
         tool: what it ran, such as ``driver codex``.
@@ -97,12 +96,11 @@ class Run:
 
     @property
     def totals(self) -> Totals:
-        """What its turns came to together."""
         return totals_of(self.turns)
 
     @property
     def failures(self) -> dict[str, int]:
-        """How many turns failed, by kind."""
+        """Of turns, by kind."""
         kinds = ("failed", "timeout", "limit", "interrupted")
         counted: Counter[str] = Counter(
             turn.result for turn in self.turns if turn.failed or turn.result in ("limit", "interrupted")
@@ -117,12 +115,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the runs of one loop were, the oldest first.
-
+    """
     Attributes:
-        project: its folder.
-        setup: its kind.
-        runs: which.
+        setup: the kind of the loop.
+        runs: the oldest first.
         logs: the folder that the turns' logs lie in.
         skipped: lines of their records that are too long to be ours: how many, by file.
     """
@@ -135,10 +131,8 @@ class Report:
 
 
 def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False) -> Report:
-    """Read the runs of a loop.
-
+    """
     Args:
-        loop: which one.
         run: the id of one run, or how it begins; None: the last one.
         every: all of them.
 
@@ -176,7 +170,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
             wait = Wait(str(line.get("reason")), str(line.get("detail")), at, amount(line.get("seconds")) or 0.0)
             waits.setdefault(run_id, []).append(wait)
         else:
-            found[run_id] = _with_event(found.get(run_id) or Run(run_id), line, at)
+            found[run_id] = _with_event(found.get(run_id) or Run(id=run_id), line, at)
     turns: dict[str, list[TurnRecord]] = {}
     for line in _lines(logs / turn_records.FILE, skipped):
         run_id = str(line.get("run"))
@@ -185,7 +179,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
             continue  # a line that isn't ours
         turns.setdefault(run_id, []).append(turn)
         if run_id not in found:  # of a release that kept no history
-            found[run_id] = Run(run_id, str(line.get("tool") or ""), turn.began)
+            found[run_id] = Run(id=run_id, tool=str(line.get("tool") or ""), began=turn.began)
     runs = [
         replace(run, turns=tuple(turns.get(run.id, ())), waits=tuple(waits.get(run.id, ())))
         for run in found.values()

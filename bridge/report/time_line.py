@@ -23,22 +23,21 @@ _PER_ROW = 60
 
 
 class Span(NamedTuple):
-    """Something that took time: its place in the list of what happened, when it began, and how long it took."""
+    """Something that took time: its number in the list of what happened, when it began, and how long it took."""
 
-    place: int
+    number: int
     began: float
     seconds: float
 
     @property
     def ended(self) -> float:
-        """When it was over."""
         return self.began + self.seconds
 
 
 class Piece(NamedTuple):
     """The part of a span that lies on a row; left end and width in per cent of the row."""
 
-    place: int
+    number: int
     left: float
     width: float
 
@@ -59,12 +58,10 @@ class TimeLine(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long a row is."""
         return self.rows[0].ended - self.rows[0].began
 
     @property
     def parallel(self) -> bool:
-        """Whether all rows are of the same time."""
         return self.rows[0].began == self.rows[-1].began
 
     @property
@@ -80,17 +77,14 @@ def lay_out(spans: Sequence[Span], began: float, ended: float) -> TimeLine:
         spans: in the order of their beginnings.
         began, ended: of the whole, in seconds since the epoch.
     """
-    first = min((began, *(span.began for span in spans[:1])))
-    last = max((ended, first + 1, *(span.ended for span in spans)))
+    first, last = _bounds(spans, began, ended)
     most = math.ceil(len(spans) / _PER_ROW)
     if most > 1:
         length: float = unit_for((last - first) / most)
         mark = unit_for(length / 8)
         start = floor(first, mark)
     else:
-        mark = unit_for((last - first) / 8)
-        start = floor(first, mark)
-        length = math.ceil((last - start) / mark) * mark
+        start, length, mark = _row(first, last)
     count = max(math.ceil((last - start) / length), 1)
     pieces: list[list[Piece]] = [[] for _ in range(count)]
     for span in spans:
@@ -111,13 +105,22 @@ def lay_out_lanes(lanes: Sequence[Sequence[Span]], began: float, ended: float) -
         began, ended: of the whole, in seconds since the epoch.
     """
     spans = [span for lane in lanes for span in lane]
-    first = min((began, *(span.began for span in spans)))
-    last = max((ended, first + 1, *(span.ended for span in spans)))
-    mark = unit_for((last - first) / 8)
-    start = floor(first, mark)
-    length = math.ceil((last - start) / mark) * mark
+    first, last = _bounds(spans, began, ended)
+    start, length, mark = _row(first, last)
     pieces = (tuple(piece for span in lane for _, piece in _cut(span, start, length, 1)) for lane in lanes)
     return TimeLine(tuple(TimeLineRow(start, start + length, each) for each in pieces), mark)
+
+
+def _bounds(spans: Sequence[Span], began: float, ended: float) -> tuple[float, float]:
+    first = min((began, *(span.began for span in spans)))
+    return first, max((ended, first + 1, *(span.ended for span in spans)))
+
+
+def _row(first: float, last: float) -> tuple[float, float, int]:
+    """Where a row for all of it starts, how long it is, and the time between its marks."""
+    mark = unit_for((last - first) / 8)
+    start = floor(first, mark)
+    return start, math.ceil((last - start) / mark) * mark, mark
 
 
 def floor(moment: float, unit: int) -> float:
@@ -138,4 +141,4 @@ def _cut(span: Span, start: float, length: float, count: int) -> Iterator[tuple[
         began = max(span.began - start - row * length, 0.0)
         ended = min(span.ended - start - row * length, length)
         if ended > began or row == first:
-            yield row, Piece(span.place, 100 * began / length, 100 * max(ended - began, 0.0) / length)
+            yield row, Piece(span.number, 100 * began / length, 100 * max(ended - began, 0.0) / length)

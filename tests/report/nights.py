@@ -66,20 +66,22 @@ def night(turns: int) -> Night:
             reason, detail = ("api_limit", "it resets at 03:00") if limit else ("retry", "after a failure")
             waits.append(Wait(reason, detail, now, 3000.0 if limit else 5.0))
             now += waits[-1].seconds
+    commits = tuple(Commit(f"{rng.getrandbits(28):07x}", f"Tests for the parser, {part}") for part in range(turns))
+    files = tuple(FileStat(f"src/part_{part}/parser.py", rng.randint(1, 400), part) for part in range(turns // 2))
     run = Run(
-        f"{_BEGAN:.0f}-ab12cd34",
-        "driver claude-code",
-        _BEGAN,
-        now,
-        "incomplete",
-        "max_iterations",
-        f"all {turns} iterations are used up",
-        tuple(records),
-        tuple(waits),
-        "main",
-        ("a", "b"),
-        ((3, total), (done, total)),
-        tuple(Commit(f"{rng.getrandbits(28):07x}", f"Tests for the parser, {part}") for part in range(turns)),
-        tuple(FileStat(f"src/part_{part}/parser.py", rng.randint(1, 400), part) for part in range(turns // 2)),
+        id=f"{_BEGAN:.0f}-ab12cd34",
+        tool="driver claude-code",
+        began=_BEGAN,
+        ended=now,
+        state="incomplete",
+        reason="max_iterations",
+        detail=f"all {turns} iterations are used up",
+        turns=tuple(records),
+        waits=tuple(waits),
+        branch="main",
+        heads=("a", "b"),
+        plans=((3, total), (done, total)),
+        commits=commits,
+        files=files,
     )
     return Night(Path("/home/me/my-project"), "bmalph", (run,), Path("/home/me/my-project/.ralph/logs"))

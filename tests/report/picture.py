@@ -28,7 +28,7 @@ def main() -> None:
                 tab.open(page)
                 tab.resize(1160, height, dark=dark)
                 tab.picture(DOCS / picture)
-                page.write_text(html.render(night(140)))
+                page.write_text(html.html(night(140)))
 
 
 if __name__ == "__main__":

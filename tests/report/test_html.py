@@ -14,7 +14,7 @@ import pytest
 from bridge import timestamps
 from bridge.errors import ConfigurationError
 from bridge.git.tree import FileStat
-from bridge.report import charts, html, jsons, markdown, text
+from bridge.report import charts, formats, html
 from bridge.report.model import Commit, Report, Run, Wait
 from bridge.report.time_line import Span, lay_out
 from bridge.wording import duration
@@ -65,13 +65,13 @@ def evil(tmp_path: Path) -> Report:
 
 
 def test_what_an_agent_wrote_is_text_in_every_format(evil: Report) -> None:
-    page = _Page(html.render(evil))
+    page = _Page(html.html(evil))
     assert not [tag for tag, _ in page.tags if tag in ("img", "script")]
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
     assert page.words.count(EVIL) >= 8
     assert page.words.count(BRANCH) == 2
-    assert "<img" not in markdown.render(evil)
-    for shown in (text.render(evil), jsons.render(evil).replace('\\"', '"')):
+    assert "<img" not in formats.markdown(evil)
+    for shown in (formats.text(evil), formats.json(evil).replace('\\"', '"')):
         assert EVIL in shown
         assert BRANCH in shown
 
@@ -79,7 +79,7 @@ def test_what_an_agent_wrote_is_text_in_every_format(evil: Report) -> None:
 def test_every_turn_wait_and_failure_is_on_the_time_line_and_leads_to_its_details() -> None:
     report = night(150)
     run = report.run
-    page = _Page(html.render(report))
+    page = _Page(html.html(report))
     anchors = [attributes for tag, attributes in page.tags if tag == "a"]
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -102,7 +102,7 @@ def test_bars_lie_within_their_row_and_are_as_long_as_what_they_show() -> None:
 
 
 def test_charts_are_no_sole_carrier_of_a_fact() -> None:
-    page = html.render(night(40))
+    page = html.html(night(40))
     (table,) = re.findall(r"The same as a table</summary>(.*?)</table>", page, re.DOTALL)
     total = night(40).run.totals
     counted = [
@@ -119,14 +119,14 @@ def test_what_nobody_knows_is_unknown_and_has_no_chart() -> None:
         replace(turn, input_tokens=None, output_tokens=None, cost_usd=None, plan=None) for turn in run.turns
     )
     unknown = replace(run, turns=turns, plans=(None, None), commits=None, files=None, branch=None)
-    page = html.render(Report(Path("/p"), "plain", (unknown, Run("2-b")), Path("/p")))
+    page = html.html(Report(Path("/p"), "plain", (unknown, Run(id="2-b")), Path("/p")))
     assert "<svg" not in page
     assert "in unknown, out unknown" in page
     assert "$0" not in page
 
 
 def test_the_page_loads_nothing_and_runs_nothing() -> None:
-    page = html.render(night(30))
+    page = html.html(night(30))
     assert "<script" not in page
     assert "default-src 'none'" in page
     assert not re.findall(
@@ -137,7 +137,7 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
 def test_without_the_extra_the_message_has_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ConfigurationError, match=r"next: pip install 'ralph-bridge\[report\]'"):
-        html.render(night(1))
+        html.html(night(1))
 
 
 def test_a_page_of_a_run_of_every_setup(setup: Setup) -> None:
@@ -154,7 +154,7 @@ def test_a_page_of_a_run_of_every_setup(setup: Setup) -> None:
 def test_the_page_in_a_browser(evil: Report, tmp_path: Path) -> None:
     report = replace(night(80), runs=(night(80).run, evil.runs[0]))
     file = tmp_path / "report.html"
-    file.write_text(html.render(report))
+    file.write_text(html.html(report))
     profile = tmp_path / "profile"
     profile.mkdir()
     with chromium.browser(profile) as page:

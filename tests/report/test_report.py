@@ -12,7 +12,7 @@ import pytest
 
 from bridge.loop.history import RunHistory
 from bridge.loop.turn_records import TurnRecord, TurnRecords
-from bridge.report import jsons, markdown, text
+from bridge.report import formats
 from bridge.report.facts import rows
 from bridge.report.model import Commit, Report, Run, commit_id, read_report, read_turn
 from bridge.setups.overview import LoopPlace
@@ -88,11 +88,11 @@ def test_a_killed_run_has_its_turns_and_no_end(tmp_path: Path) -> None:
         file.write('not json\n[]\n{"run": "1-a", "turn": 2, "other": 1}\n{"torn')
     (run,) = read_report(_loop(tmp_path)).runs
     assert (run.state, run.ended, len(run.turns), run.plans) == ("killed", 1002.0, 1, ((0, 3), None))
-    assert "0 of 3 were done at the beginning" in text.render(read_report(_loop(tmp_path)))
+    assert "0 of 3 were done at the beginning" in formats.text(read_report(_loop(tmp_path)))
 
 
 def test_a_turn_that_ran_out_of_time_with_work_done_has_not_failed() -> None:
-    run = Run("1-a", turns=(_turn(1, result="timeout"), _turn(2, result="timeout", error="it ran for too long")))
+    run = Run(id="1-a", turns=(_turn(1, result="timeout"), _turn(2, result="timeout", error="it ran for too long")))
     assert run.totals.failures == 1
     assert run.failures == {"timeout": 1}
 
@@ -102,18 +102,29 @@ def test_turns_of_an_older_release_are_a_run_of_which_little_is_known(tmp_path: 
     report = read_report(_loop(tmp_path))
     (run,) = report.runs
     assert (run.state, run.tool, run.commits) == ("unknown", "agent amp", None)
-    assert jsons.document(report)["runs"][0]["tokens"] == 5
+    assert formats.document(report)["runs"][0]["tokens"] == 5
 
 
 @pytest.fixture
 def evil(tmp_path: Path) -> Report:
     turn = _turn(1, result="failed", error=EVIL, refused=(EVIL,), log=EVIL)
-    run = Run("1-a", EVIL, 1.0, 2.0, "incomplete", EVIL, EVIL, (turn,), commits=(Commit("abc", EVIL),), files=())
+    run = Run(
+        id="1-a",
+        tool=EVIL,
+        began=1.0,
+        ended=2.0,
+        state="incomplete",
+        reason=EVIL,
+        detail=EVIL,
+        turns=(turn,),
+        commits=(Commit("abc", EVIL),),
+        files=(),
+    )
     return Report(tmp_path, "plain", (run,), tmp_path)
 
 
 def test_what_an_agent_wrote_is_text_in_markdown(evil: Report) -> None:
-    shown = markdown.render(evil)
+    shown = formats.markdown(evil)
     assert "<img" not in shown
     assert "\x1b" not in shown
     assert "@you" not in shown
@@ -122,16 +133,16 @@ def test_what_an_agent_wrote_is_text_in_markdown(evil: Report) -> None:
 
 
 def test_what_an_agent_wrote_can_t_move_a_terminal_s_cursor(evil: Report) -> None:
-    assert all(sign.isprintable() or sign == "\n" for sign in text.render(evil))
+    assert all(sign.isprintable() or sign == "\n" for sign in formats.text(evil))
 
 
 def test_ten_thousand_turns_are_listed_in_part_and_counted_in_full(tmp_path: Path) -> None:
     turns = tuple(_turn(number, input_tokens=1) for number in range(1, 10_001))
-    report = Report(tmp_path, "plain", (Run("1-a", turns=turns, ended=1.0),), tmp_path)
-    shown = text.render(report)
+    report = Report(tmp_path, "plain", (Run(id="1-a", turns=turns, ended=1.0),), tmp_path)
+    shown = formats.text(report)
     assert "... and 9950 earlier turns" in shown
     assert "10,000" in shown
-    assert len(jsons.document(report)["runs"][0]["turns"]) == 10_000
+    assert len(formats.document(report)["runs"][0]["turns"]) == 10_000
 
 
 @pytest.mark.parametrize(
@@ -148,7 +159,7 @@ def test_what_turns_changed_without_a_commit_is_told_beside_what_commits_did(
     files: Any, committed: bool | None, shown: str
 ) -> None:
     turn = TurnRecord(1, 0.0, 1.0, "success", files_changed=1, committed=committed)
-    assert dict(rows(Run("r", files=files, turns=(turn, replace(turn, turn=2)))))["files changed"] == shown
+    assert dict(rows(Run(id="r", files=files, turns=(turn, replace(turn, turn=2)))))["files changed"] == shown
 
 
 def test_a_head_that_is_no_commit_is_none() -> None:

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from bridge.git.fresh import begin_repository
-from bridge.report.swarm import html, jsons, markdown, text
-from bridge.report.swarm.model import SwarmReport, read_swarm_report
+from bridge.report import swarm_formats
+from bridge.report.swarm import SwarmReport, read_swarm_report
 from bridge.swarm.project import open_project
 from bridge.swarm.record import RecordWriter, SwarmRecord, TaskRecord
 from bridge.swarm.tasks import Task
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "swarm-report.schema.json").read_text())
 EVIL = "<img src=x onerror=alert(1)>"
 BEGAN = 1_795_300_000.0
-FORMATS = (text, markdown, jsons, html)
+FORMATS = (swarm_formats.text, swarm_formats.markdown, swarm_formats.json, swarm_formats.html)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def report(opened: SwarmProject) -> SwarmReport:
 
 
 def test_what_the_workers_told_is_added_up(report: SwarmReport) -> None:
-    document = jsons.document(report)
+    document = swarm_formats.document(report)
     jsonschema.validate(document, SCHEMA, format_checker=jsonschema.FormatChecker())
     expected = {"turn_count": 4, "failures": 1, "tokens": 480, "cost_usd": 1.5, "seconds": 121.0, "merged": 1}
     assert {name: document[name] for name in expected} == expected
@@ -117,35 +117,35 @@ def test_what_the_workers_told_is_added_up(report: SwarmReport) -> None:
 
 
 def test_a_lane_for_each_worker_and_one_for_the_merges(report: SwarmReport) -> None:
-    lanes = {name: [span.place for span in spans] for name, spans in report.lanes().items()}
+    lanes = {name: [span.number for span in spans] for name, spans in report.lanes().items()}
     assert lanes == {"worker 0": [0, 3], "worker 1": [1, 2], "merges": [4]}
-    page = html.render(report)
+    page = swarm_formats.html(report)
     pieces = [attributes["title"] for tag, attributes in _Page(page).tags if tag == "a" and "style" in attributes]
     assert [(each or "").partition(",")[0] for each in pieces] == ["one", "two", "two", "three", "merge of one"]
-    shown = text.render(report)
+    shown = swarm_formats.text(report)
     assert f"worker 1  .|{'x' * 16}.|xxx" in shown
     assert shown.count("merges    ") == 1
 
 
 def test_what_can_be_done_stands_in_every_format(report: SwarmReport) -> None:
-    for module in FORMATS:
-        shown = module.render(report).replace("\\", "").replace("&#39;", "'")
+    for render in FORMATS:
+        shown = render(report).replace("\\", "").replace("&#39;", "'")
         for words in ("ralph/task/r/two", "ralph/old", "swarm resume r --retry lost", "full disk"):
-            assert words in shown, (module, words)
+            assert words in shown, (render, words)
 
 
 def test_what_an_agent_wrote_is_text(report: SwarmReport) -> None:
-    page = _Page(html.render(report))
+    page = _Page(swarm_formats.html(report))
     assert not [tag for tag, _ in page.tags if tag in ("img", "script")]
     assert page.words.count(EVIL) >= 4
-    assert "<img" not in markdown.render(report)
-    assert EVIL in text.render(report)
+    assert "<img" not in swarm_formats.markdown(report)
+    assert EVIL in swarm_formats.text(report)
 
 
 def test_a_swarm_of_which_nothing_is_known_yet(opened: SwarmProject) -> None:
     tasks = [TaskRecord(Task("one", "one", "Do it."))]
     record = SwarmRecord("r", str(opened.folder), "plain", "", "ralph/swarm/r", tasks, began=BEGAN)
     report = read_swarm_report(opened, record, opened.swarms / "r", BEGAN + 5)
-    jsonschema.validate(jsons.document(report), SCHEMA)
-    for module in FORMATS:
-        assert "killed" in module.render(report)
+    jsonschema.validate(swarm_formats.document(report), SCHEMA)
+    for render in FORMATS:
+        assert "killed" in render(report)

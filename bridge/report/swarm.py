@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord, TaskRecord
 
-MERGED = ("merged", "nothing to merge")
-
 
 class TaskAttempt(NamedTuple):
     """One attempt at a task: by whom (None: nobody knows), from when, how long, and what came of it."""
@@ -41,7 +39,6 @@ class TaskAttempt(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What it was, in a line."""
         again = f", attempt {self.number}" if self.number > 1 else ""
         return f"{self.task}{again}, {timestamps.clock(self.began)}, {duration(self.seconds)}: {self.outcome}"
 
@@ -56,14 +53,12 @@ class TaskMerge(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What it was, in a line."""
         return f"merge of {self.task}, {timestamps.clock(self.began)}, {duration(self.seconds)}: {self.outcome}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmReport:
-    """What a swarm was.
-
+    """
     Attributes:
         seen: where it stands, as ``swarm status --json`` says it.
         setup: the kind of its loops.
@@ -103,7 +98,6 @@ class SwarmReport:
 
     @property
     def totals(self) -> Totals:
-        """What all turns came to together."""
         return totals_of(self.turns)
 
     @property
@@ -117,19 +111,24 @@ class SwarmReport:
         return sum(each.seconds for each in self.merges)
 
     @property
+    def attempts_and_merges(self) -> tuple[TaskAttempt | TaskMerge, ...]:
+        return (*self.attempts, *self.merges)
+
+    @property
     def outcomes(self) -> dict[str, int]:
         """How many tasks there are of each outcome, or step where they have none."""
         return dict(Counter(outcome_of(each) for each in self.seen["tasks"]))
 
     def lanes(self) -> dict[str, list[Span]]:
-        """The time line: a lane for each worker, with places in `attempts`, and one with places behind those for
-        the merges."""
+        """The time line: a lane for each worker, and one for the merges; a span's number is that in
+        `attempts_and_merges`.
+        """
         found: dict[str, list[Span]] = {}
         for worker in sorted({each.worker for each in self.attempts}, key=lambda number: (number is None, number)):
             name = "unknown" if worker is None else f"worker {worker}"
             found[name] = [
-                Span(place, each.began, each.seconds)
-                for place, each in enumerate(self.attempts)
+                Span(index, each.began, each.seconds)
+                for index, each in enumerate(self.attempts)
                 if each.worker == worker
             ]
         if self.merges:
@@ -139,14 +138,6 @@ class SwarmReport:
 
 
 def read_swarm_report(project: SwarmProject, record: SwarmRecord, folder: Path, now: float) -> SwarmReport:
-    """Read what a swarm was.
-
-    Args:
-        project: the user's.
-        record: of the swarm.
-        folder: of that record.
-        now: seconds since the epoch.
-    """
     seen = shown(record, folder)
     running = seen["state"] in ("starting", "running", "waiting")
     attempts = sorted(
@@ -168,16 +159,16 @@ def read_swarm_report(project: SwarmProject, record: SwarmRecord, folder: Path, 
     tip = repository.run("rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}").text
     commits, files = work_between(repository, record.base, tip, "--no-merges") if tip else (None, None)
     return SwarmReport(
-        seen,
-        record.kind,
-        folder,
-        record.began,
-        ended,
-        _state(record, seen["state"]),
-        tuple(attempts),
-        tuple(sorted(merges, key=lambda each: each.began)),
-        commits,
-        files,
+        seen=seen,
+        setup=record.kind,
+        folder=folder,
+        began=record.began,
+        ended=ended,
+        state=_state(record, seen["state"]),
+        attempts=tuple(attempts),
+        merges=tuple(sorted(merges, key=lambda each: each.began)),
+        commits=commits,
+        files=files,
     )
 
 
@@ -203,9 +194,9 @@ def _attempts(task: TaskRecord, folder: Path, now: float) -> Iterator[TaskAttemp
         if last and task.began is not None:  # with the time that the work tree and the worker take
             began = min(began, task.began)
             ended = now if task.step == "running" else max(ended, task.ended or 0.0)
-        told = next((each for each in events if each.get("event") == "ended"), {})
+        final = next((each for each in events if each.get("event") == "ended"), {})
         worker = next((each["worker"] for each in events if isinstance(each.get("worker"), int)), None)
-        outcome = (task.outcome or task.step) if last else str(told.get("verdict") or "lost")
+        outcome = (task.outcome or task.step) if last else str(final.get("verdict") or "lost")
         yield TaskAttempt(
             task.task.id,
             number,
@@ -226,13 +217,17 @@ def _turns(events: Iterable[dict[str, Any]]) -> Iterator[TurnRecord]:
 # -- words, the same in every format -----------------------------------------------------------------
 
 
+TASK_COLUMNS = ("task", "worker", "turns", "took", "tokens", "cost", "outcome")
+_SIGNS = {"merged": "#", "nothing to merge": "#", "running": ">", "saved": ">"}
+_LEGEND = "| begins, # merged, > under way, x not, . idle"
+
+
 def outcome_of(task: dict[str, Any]) -> str:
-    """Say what became of a task, as `shown` gives it."""
+    """What became of a task, as :func:`bridge.swarm.status.shown` gives it."""
     return str(task["outcome"] or task["step"])
 
 
 def swarm_rows(report: SwarmReport) -> Iterator[tuple[str, str]]:
-    """Name each fact of a swarm."""
     seen, totals = report.seen, report.totals
     yield "outcome", one_line(f"{report.state}: {seen['end']}" if seen["end"] else report.state)
     yield "branch", one_line(seen["branch"])
@@ -257,11 +252,8 @@ def swarm_rows(report: SwarmReport) -> Iterator[tuple[str, str]]:
     yield "files changed", UNKNOWN if report.files is None else str(len(report.files))
 
 
-TASK_COLUMNS = ("task", "worker", "turns", "took", "tokens", "cost", "outcome")
-
-
 def task_row(task: dict[str, Any]) -> tuple[str, ...]:
-    """Give the cells of a task."""
+    """The cells of a task, as `TASK_COLUMNS` names them."""
     return (
         task["id"],
         "none" if task["worker"] is None else str(task["worker"]),
@@ -274,10 +266,10 @@ def task_row(task: dict[str, Any]) -> tuple[str, ...]:
 
 
 def to_do(report: SwarmReport) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
-    """Give, for each task that isn't merged or has left more: its id, why, its branches, the next step."""
+    """For each task that isn't merged or has left more: its id, why, its branches, the next step."""
     for each in report.seen["tasks"]:
         branches = tuple(map(one_line, filter(None, (each["branch"], *each["kept"]))))
-        if each["outcome"] in MERGED and not each["unsaved"] and not each["kept"]:
+        if each["outcome"] in ("merged", "nothing to merge") and not each["unsaved"] and not each["kept"]:
             continue
         unsaved = f"not saved: {each['unsaved']}; it is in {each['tree']}" if each["unsaved"] else ""
         detail = f": {each['detail']}" if each["detail"] else ""
@@ -285,24 +277,19 @@ def to_do(report: SwarmReport) -> Iterator[tuple[str, str, tuple[str, ...], str]
         yield each["id"], one_line(why), branches, one_line(each["next"] or "")
 
 
-SIGNS = {"merged": "#", "nothing to merge": "#", "running": ">", "saved": ">"}
-OTHER_SIGN = "x"
-LEGEND = "| begins, # merged, > under way, x not, . idle"
-
-
 def strips(report: SwarmReport, width: int) -> tuple[list[tuple[str, str]], str]:
-    """Draw the time line with signs: a name and `width` signs for each lane, and what a sign stands for."""
+    """The time line in signs: a name and `width` signs for each lane, and what a sign stands for."""
     step = max(report.seconds, 1.0) / width
-    outcomes = [each.outcome for each in report.attempts] + [each.outcome for each in report.merges]
+    outcomes = [each.outcome for each in report.attempts_and_merges]
     lines = []
     for name, spans in report.lanes().items():
         signs = ["."] * width
         for span in spans:
             first = min(max(int((span.began - report.began) / step), 0), width - 1)
             last = min(max(int((span.ended - report.began) / step), first), width - 1)
-            sign = SIGNS.get(outcomes[span.place], OTHER_SIGN)
+            sign = _SIGNS.get(outcomes[span.number], "x")
             signs[first : last + 1] = ["|", *sign * (last - first)] if last > first else [sign]
         lines.append((name, "".join(signs)))
     began, ended = timestamps.clock(report.began), timestamps.clock(report.ended)
     each = duration(step) if step >= 1 else f"{step:.2f} s"
-    return lines, f"{began} to {ended}, a sign is {each}: {LEGEND}"
+    return lines, f"{began} to {ended}, a sign is {each}: {_LEGEND}"

@@ -1,1 +1,0 @@
-"""What a swarm was, likewise: a module that renders it for each format."""
