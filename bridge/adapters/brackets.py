@@ -19,8 +19,6 @@ _PREFIX = re.compile(r"['`,@#]+")
 
 
 class Balance(NamedTuple):
-    """Whether the code is complete, how many brackets are open, and why it isn't."""
-
     complete: bool
     depth: int = 0
     reason: str = ""

@@ -69,7 +69,6 @@ class Transcript:
         self._base = self._gap_at = self._gap = 0
 
     def add(self, data: bytes) -> None:
-        """Append what came."""
         self._kept += data
         self.end += len(data)
         if len(self._kept) > self._limit + self._limit // 4:
@@ -80,7 +79,6 @@ class Transcript:
             del self._kept[half : half + excess]
 
     def between(self, start: int, end: int) -> tuple[bytes, bool]:
-        """The bytes from `start` to `end`, and whether some of them were dropped."""
         first, last = max(start - self._base, 0), max(end - self._base, 0)
         if not self._gap or last <= self._gap_at:
             return bytes(self._kept[first:last]), False
@@ -91,7 +89,6 @@ class Transcript:
         return bytes(self._kept[first : self._gap_at]) + b"\n[...]\n" + found, True
 
     def forget(self, offset: int) -> None:
-        """Drop what lies before `offset`."""
         if self._gap:
             keep = max(self.end - offset, 0)
             self._kept = self._kept[len(self._kept) - keep :] if keep else bytearray()
@@ -140,7 +137,6 @@ class Channel:
 
     @property
     def offset(self) -> int:
-        """Absolute offset of the end of the clean stream."""
         return self._transcript.end
 
     @property
@@ -202,25 +198,20 @@ class Channel:
             self.announced_at = mark.offset
 
     def pump_for(self, seconds: float) -> None:
-        """Take in what comes for so many seconds."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not self.terminal.ended:
             self.pump(left)
 
     def between(self, start: int, end: int | None = None) -> tuple[bytes, bool]:
-        """The bytes from `start` to `end`, and whether some of them were dropped."""
         return self._transcript.between(start, self.offset if end is None else end)
 
     def text_since(self, start: int) -> str:
-        """What came since `start`, as text for messages and patterns."""
         return self.between(start)[0].decode("utf-8", "replace")
 
     def forget(self, offset: int) -> None:
-        """Drop what lies before `offset`."""
         self._transcript.forget(offset)
 
     def observe(self, detector: EndDetector) -> Situation:
-        """What is known besides the output, for the decision of `detector`."""
         tty = self.terminal.state()
         if self.pending is not None and tty.canonical and self.raw_prompt is None:
             self.raw_prompt = True  # it was off at the prompt, or this would be False already
@@ -231,13 +222,11 @@ class Channel:
         return Situation(tty, self.quiet, self.raw_prompt, reading, computing, self._announces_begin)
 
     def is_reading(self, canonical: bool | None) -> bool | None:
-        """Whether the program waits for input from its terminal; None where that can't be seen."""
         return self.terminal.is_reading(canonical=canonical)
 
     # writing
 
     def write(self, text: str) -> None:
-        """Write to the program, in parts with pauses when the adapter asks for that."""
         data = text.encode("utf-8", "surrogateescape")
         pause = self.adapter.input.chunk_delay_ms / 1000
         size = _CHUNK if pause > 0 else max(len(data), 1)
@@ -247,12 +236,10 @@ class Channel:
                 self.pump_for(pause)
 
     def send(self, data: bytes) -> None:
-        """Write bytes as they are."""
         self.terminal.write(data)
         self._last_byte = time.monotonic()
 
     def type(self, line: str) -> None:
-        """Type one line and Enter."""
         self.write(line + self.adapter.input.line_ending)
 
     def settle(self) -> None:

@@ -91,7 +91,6 @@ class EndDetector:
         self.last_exit: int | None = None
 
     def feed(self, data: bytes, marks: Sequence[Announcement], *, cwd_key: str = "Cwd") -> None:
-        """Take what came: clean bytes, and the announcements in them."""
         self._end += len(data)
         self._echoed = self._echoed or b"\n" in data or b"\r" in data
         cut = data.rfind(b"\n") + 1
@@ -136,7 +135,6 @@ class EndDetector:
         return bool(self._prompts) and self._prompts[0][0].is_part_of_another
 
     def decide(self, seen: Situation) -> Ending | NotYet:
-        """Whether the command is over by now."""
         if self.rules.osc and (ending := self._announced()):
             if ending.start is None and not ending.continued and seen.announces_begin:
                 # Whether it was another's end shows at once: then this command begins behind it.
@@ -250,12 +248,10 @@ def _when_quiet(ending: Ending, wait: float, seen: Situation) -> Ending | NotYet
 
 
 def _at_editor(seen: Situation) -> bool:
-    """Whether the program itself is at a line editor's prompt, as far as the terminal shows."""
     return bool(seen.raw_prompt and seen.tty.canonical is False and seen.tty.own is not False)
 
 
 def announced_start(detector: EndDetector | None) -> int | None:
-    """Where the command's output begins, if that was announced."""
     return (
         next((mark.offset for mark in detector.marks if mark.code == "C"), None) if detector is not None else None
     )

@@ -66,7 +66,6 @@ class Announcements:
         """Absolute offset of the end of the clean stream."""
 
     def feed(self, data: bytes) -> tuple[bytes, list[Announcement]]:
-        """Take bytes; return the clean ones, and the announcements in their order."""
         if not self._incomplete and b"\x1b" not in data:
             self.offset += len(data)
             return data, []
@@ -145,7 +144,6 @@ class Questions:
         self._line = b""
 
     def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take bytes; return those that are no question, and the answers to write back."""
         if not self._incomplete and b"\x1b" not in data:
             self._follow(data)
             return data, b""

@@ -34,14 +34,11 @@ _DEEPEST = 20
 
 
 class Exchange:
-    """Types commands and waits for their ends; see :class:`bridge.adapters.session.Session`."""
-
     def __init__(self, channel: Channel) -> None:
         self.channel, self.adapter, self.terminal = channel, channel.adapter, channel.terminal
         self._results = Results(channel)
 
     def begin(self, command: PendingCommand) -> None:
-        """Type a command, or the first line of it."""
         self.channel.pump(0)
         command.out_of_band = self.channel.take_out_of_band()
         self.channel.forget(self.channel.offset)
@@ -66,7 +63,6 @@ class Exchange:
         return block and (command.text.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based")
 
     def look(self) -> None:
-        """Take in what came, and see whether the pending command has ended meanwhile."""
         self.channel.pump(0)
         pending = self.channel.pending
         if pending is not None and not self.terminal.ended:
@@ -124,7 +120,6 @@ class Exchange:
             channel.pump(None if wait is None else max(wait, 0.001))
 
     def _is_running(self, detector: EndDetector) -> bool:
-        """Whether something shows that the program is not reading its next line yet."""
         seen = self.channel.observe(detector)
         if seen.reading is False or detector.editor_is_off:
             return True
@@ -253,7 +248,6 @@ class Exchange:
         return not self.terminal.ended
 
     def press(self, key: str, timeout: float) -> bool:
-        """Press some key; whether the pending command is over within `timeout` seconds."""
         self.terminal.write(key.encode("utf-8", "surrogateescape"))
         if self.channel.pending is None:
             return True
@@ -264,7 +258,6 @@ class Exchange:
         return True
 
     def collect(self, seconds: float) -> str:
-        """What comes within `seconds` while no command runs."""
         if self.channel.pending is not None:
             return ""
         self.channel.settle()

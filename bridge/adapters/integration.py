@@ -92,7 +92,6 @@ def find_script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
 
 
 def _our_script(name: str, adapter: AdapterFile) -> str | None:
-    """Our script of that name, or the one for the language that the name shows."""
     if name in _BY_EXTENSION.values():
         return name
     if not _STANDARD_NAME.match(name):
@@ -101,7 +100,6 @@ def _our_script(name: str, adapter: AdapterFile) -> str | None:
 
 
 def session_script(adapter: AdapterFile, script: Script, path: str, nonce: str) -> str:
-    """The script's text for one session, which is put at `path`."""
     body = script.body.replace("{tempfile_path}", path).replace("{nonce}", nonce)
     if not script.ours:
         return body.replace("\r\n", "\n")

@@ -183,15 +183,12 @@ def environment(
 
 
 class SessionFolder:
-    """A private folder for the files of one session, removed with it."""
-
     def __init__(self) -> None:
         self.path = tempfile.mkdtemp(prefix=f"ralph-bridge-adapter-{os.getpid()}-")
         self._count = 0
         self._script = ""
 
     def new_path(self, adapter: AdapterFile) -> str:
-        """A path for a block of code, named as the adapter wants it."""
         self._count += 1
         given, pid, guid = adapter.input.tempfile, str(os.getpid()), f"{secrets.token_hex(4)}{self._count:04x}"
         if given.path_template:
@@ -206,7 +203,6 @@ class SessionFolder:
         return os.path.join(self.path, f"{prefix}{pid}-{guid}{extension}")
 
     def script_path(self, adapter: AdapterFile, script: Script | None) -> str:
-        """Where the integration script is put."""
         init = adapter.init
         if init.delivery == "rc_file" and init.rc_file.file_name:
             name = os.path.basename(init.rc_file.file_name)
@@ -218,13 +214,11 @@ class SessionFolder:
         return os.path.join(self.path, name)
 
     def write(self, path: str, text: str) -> None:
-        """Write a file that only this user may read."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.write(text)
 
     def write_script(self, path: str, text: str) -> None:
-        """Write the integration script."""
         self._script = path
         self.write(path, text)
 
@@ -240,12 +234,10 @@ class SessionFolder:
                 os.truncate(self._script, 0)
 
     def remove(self) -> None:
-        """Remove the folder with everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 def remove_stale_folders(hours: int) -> None:
-    """Remove the session folders, older than `hours`, of hosts that were killed."""
     folder = tempfile.gettempdir()
     for name in os.listdir(folder):
         if (match := _STALE.match(name)) and not _is_alive(int(match[1])):

@@ -54,7 +54,6 @@ def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str, current: str
 
 
 def mode_named(modes: Sequence[Mode], name: str | None) -> Mode | None:
-    """The mode of that name."""
     return next((mode for mode in modes if mode.name == name), None)
 
 
@@ -78,8 +77,6 @@ def effect_of(modes: Sequence[Mode], current: str | None, command: str) -> str |
 
 
 class Exit(NamedTuple):
-    """How a mode is left: a key to press, or a command to run."""
-
     key: str = ""
     command: str = ""
 
@@ -89,7 +86,6 @@ _EXIT_EFFECTS = ("return_to_toplevel", "unwind_one_level", "invoke_restart", "re
 
 
 def exit_of(mode: Mode) -> Exit | None:
-    """How `mode` is left; None when the adapter has no way."""
     if mode.exit_key:
         return Exit(key=mode.exit_key)
     for effect in _EXIT_EFFECTS:
@@ -100,12 +96,10 @@ def exit_of(mode: Mode) -> Exit | None:
 
 
 def default_mode(modes: Sequence[Mode]) -> Mode:
-    """The mode that a program begins in."""
     return next((mode for mode in modes if mode.default), modes[0])
 
 
 def shows_prompt(modes: Sequence[Mode], line: str) -> bool:
-    """Whether `line` is the prompt of one of `modes`."""
     return any(search(mode.primary or mode.detect, line) for mode in modes)
 
 

@@ -82,7 +82,6 @@ def without_start(pattern: str) -> str:
 
 
 def without_end(pattern: str) -> str:
-    """`pattern` without a final ``$``."""
     return pattern if pattern.endswith("\\$") else pattern.removesuffix("$")
 
 
@@ -109,7 +108,6 @@ def marker_pattern(marker: str) -> str:
 
 
 def usable(pattern: str | None) -> str | None:
-    """`pattern` if it is given and valid."""
     try:
         return pattern if pattern and compiled(pattern) else None
     except re.error:
@@ -117,7 +115,6 @@ def usable(pattern: str | None) -> str | None:
 
 
 def searched(pattern: str | None, text: str) -> dict[str, str]:
-    """Groups of `pattern` in `text`; none when it isn't found."""
     match = search(pattern, text)
     return groups_of(match) if match is not None else {}
 

@@ -103,7 +103,6 @@ def _can_file(adapter: AdapterFile) -> bool:
 
 
 def _is_hidden(adapter: AdapterFile, line: str) -> bool:
-    """Whether ``history_filter`` keeps `line` out of the program's history."""
     return search(adapter.input.tempfile.history_filter, line) is not None
 
 
@@ -152,7 +151,6 @@ def _encoded(adapter: AdapterFile, body: str) -> str:
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """`text` with every ``{name}`` replaced that `values` has, in one pass."""
     return re.sub(r"\{([a-z_]+)\}", lambda match: values.get(match[1], match[0]), text)
 
 
@@ -164,7 +162,6 @@ def line_limit(*, canonical: bool | None) -> int | None:
 
 
 def refuse_long(adapter: AdapterFile, text: str, limit: int | None) -> None:
-    """Raise LineTooLong when the terminal would cut a line of `text`."""
     longest = max(len(line.encode("utf-8", "surrogateescape")) for line in text.split("\n")) + 1
     if limit is not None and longest > limit:
         raise LineTooLong(
@@ -175,7 +172,6 @@ def refuse_long(adapter: AdapterFile, text: str, limit: int | None) -> None:
 
 
 def first_line(text: str) -> str:
-    """The first line of a command, for messages."""
     line = text.strip().partition("\n")[0]
     return repr(line if len(line) <= 60 else line[:57] + "...")
 

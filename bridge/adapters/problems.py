@@ -35,11 +35,9 @@ class AdapterProblem(NamedTuple):
     fatal: bool = False
 
     def is_error(self, *, strict: bool = False) -> bool:
-        """Whether it stops loading, or with `strict` fails the check."""
         return self.fatal or self.kind in _ALWAYS_ERRORS or (strict and self.kind in _STRICT_ERRORS)
 
     def level(self, *, strict: bool = False) -> Literal["error", "warning", "note"]:
-        """Its severity; a note is harmless."""
         if self.is_error(strict=strict):
             return "error"
         return "note" if self.kind == "note" else "warning"

@@ -111,7 +111,6 @@ class PromptDetector:
         """`at_end` ends the line above the cursor: Forth prints ``ok`` and a line end."""
 
     def feed(self, data: bytes) -> list[PromptMatch]:
-        """Take bytes; return the prompts that they complete."""
         carried = self._carry + data
         text = carried.decode("utf-8", "surrogateescape")
         view = visible(text)
@@ -160,7 +159,6 @@ class PromptDetector:
         return self._at_line_end()[1]
 
     def _at_line_end(self) -> tuple[PromptMatch | None, bool]:
-        """The prompt at the end of the current line, or None and whether another one ends like it."""
         text = self._carry.decode("utf-8", "surrogateescape")
         view = visible(text)
         line_start = self._line_start(view.text) + 1
@@ -224,6 +222,5 @@ def _before_line_end(pattern: str) -> str:
 
 
 def _loose(pattern: str) -> re.Pattern[str]:
-    """`pattern` for any place of a line, at the end of the text."""
     core = usable(without_end(without_start(pattern))) or pattern
     return re.compile(f"(?:{compiled(core).pattern})\\s*\\Z")

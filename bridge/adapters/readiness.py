@@ -23,8 +23,6 @@ _PAUSE = 0.01
 
 
 class Readiness:
-    """Waits for the first prompt of the program at the other end of `channel`."""
-
     def __init__(self, channel: Channel, timeout: float) -> None:
         self._channel, self._adapter, self._timeout = channel, channel.adapter, timeout
         self._begun = time.monotonic()
@@ -84,7 +82,6 @@ class Readiness:
                 self._first.follow(data)
 
     def _enter_first_prompt(self) -> None:
-        """Record the terminal's state at the prompt, and where the prompt begins."""
         channel = self._channel
         if channel.rules.osc and not channel.genuine:
             # Announced before it is drawn: the terminal's state at a prompt shows only once it is.

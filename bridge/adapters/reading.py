@@ -79,8 +79,6 @@ def read_adapter(data: bytes, source: str) -> LoadedFile:
 
 
 class _AdapterReader:
-    """Walks the nodes of one document and collects the problems."""
-
     def __init__(self, source: str) -> None:
         self.source = source
         self.problems: list[AdapterProblem] = []
@@ -97,13 +95,11 @@ class _AdapterReader:
         self.problems.append(AdapterProblem(self.source, line or self._line(path), path, kind, message, fatal))
 
     def _line(self, path: str) -> int:
-        """The line of a key, or of the nearest one around it."""
         while path and path not in self.lines:
             path = path.rpartition("[" if path.endswith("]") else ".")[0]
         return self.lines.get(path, 1)
 
     def document(self, data: bytes) -> Any:
-        """The mapping at the top of the first document, or None."""
         import yaml
 
         encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -127,7 +123,6 @@ class _AdapterReader:
         return root
 
     def record(self, kind: type[Any], node: Any, path: str, depth: int) -> Any:
-        """The section `kind` that `node` holds."""
         known = keys_of(kind)
         values: dict[str, Any] = {}
         for name, child in self._pairs(node, path, depth):
@@ -223,7 +218,6 @@ class _AdapterReader:
         return {name: "" if value is _ABSENT else value for name, value in values}
 
     def _untyped(self, node: Any, depth: int) -> object:
-        """A value of no given type."""
         if depth < 0 or _is_null(node) or self._is_too_large():
             return None
         if node.id == "mapping":
@@ -242,7 +236,6 @@ class _AdapterReader:
         return _ABSENT
 
     def _check(self, value: Any, rule: FieldRule, path: str) -> None:
-        """Report values that the schema doesn't list, and patterns that don't compile."""
         for each in value if isinstance(value, tuple) else (value,):
             if not isinstance(each, str):
                 continue
@@ -259,7 +252,6 @@ class _AdapterReader:
                     self.report("pattern", path, message, fatal=fatal)
 
     def check_vital(self, adapter: AdapterFile) -> None:
-        """Report what an adapter can't be loaded without."""
         if adapter.schema != 1:
             found = "it is missing" if "schema" not in self.lines else f"the file has {adapter.schema}"
             self.report("vital", "schema", f"only schema 1 is supported; {found}. Write schema: 1")

@@ -29,8 +29,6 @@ Tier = Literal["builtin", "user", "project", "file"]
 
 
 class LoadedAdapter(NamedTuple):
-    """An adapter that was loaded, its integration script, and where it comes from."""
-
     adapter: AdapterFile
     script: Script | None
     path: Path
@@ -39,7 +37,6 @@ class LoadedAdapter(NamedTuple):
 
 
 def tiers(*, env: Mapping[str, str] | None = None, folder: str | None = None) -> list[tuple[Tier, Path]]:
-    """The folders of adapters, in the order in which they are read."""
     env = os.environ if env is None else env
     home = env.get("HOME") or os.path.expanduser("~")
     config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")

@@ -44,7 +44,6 @@ def render(text: str, *, sgr: bool = True) -> str:
 
 
 def _drawn(text: str) -> Iterator[str]:
-    """The rows of a text that moves about; stretches that don't are taken whole."""
     screen = _ScreenModel()
     position = 0
     while True:
@@ -101,7 +100,6 @@ class _ScreenModel:
         return self.rows[-1] == "" and self.row + 1 == len(self.rows) and not (self.column or self.colour)
 
     def add(self, rows: list[str]) -> None:
-        """Add rows without anything special to a screen that is fresh."""
         self.rows[self.row :] = [*rows, ""]
         self.row += len(rows)
 
@@ -112,7 +110,6 @@ class _ScreenModel:
             self.rows.append("")
 
     def line(self, line: str) -> None:
-        """Take one line without its line feed."""
         line = line.rstrip("\r") if self.rows[self.row] == "" and self.column == 0 else line
         if not _SPECIAL.search(line) and self.rows[self.row] == "" and self.column == 0 and not self.colour:
             self.rows[self.row] = line
@@ -134,7 +131,6 @@ class _ScreenModel:
                 self.link = uri
 
     def shown(self) -> Iterator[str]:
-        """The rows as text."""
         if self.colour and not isinstance(self.rows[self.row], str):
             self._cells().append(self.colour)
         found = (row if isinstance(row, str) else "".join(row) for row in self.rows)

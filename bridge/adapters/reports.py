@@ -21,13 +21,11 @@ def _printable(text: str) -> str:
 
 
 def _failure(result: CaseResult) -> str:
-    """Why it failed, with the end of what was printed."""
     output = result.output[-_SHOWN:]
     return result.message + (f"\n  output: {output!r}" if result.output or result.outcome == "failed" else "")
 
 
 def text_of(report: AdapterReport, *, verbose: bool = False) -> Iterator[str]:
-    """One line per adapter, and what failed."""
     counts = ", ".join(f"{number} {word}" for word, number in summary([report]).items() if number)
     yield f"{report.name}: {counts or 'no tests'} ({report.seconds:.1f} s)"
     if report.skipped:
@@ -40,7 +38,6 @@ def text_of(report: AdapterReport, *, verbose: bool = False) -> Iterator[str]:
 
 
 def summary(reports: Sequence[AdapterReport]) -> dict[str, int]:
-    """How many tests have each outcome."""
     counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
     for report in reports:
         for result in report.results:

@@ -160,13 +160,10 @@ def interleaved(output: str, before: str, after: str, rule: Interleave) -> tuple
 
 
 class Results:
-    """Makes the results of the commands on one channel."""
-
     def __init__(self, channel: Channel) -> None:
         self._channel, self._adapter = channel, channel.adapter
 
     def keep_segment(self, command: PendingCommand, ending: Ending) -> None:
-        """Clean the output of one line of a block, and keep it with the command."""
         text = self._cleaned(command, ending)
         if text:
             command.segments.append(text)

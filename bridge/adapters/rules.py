@@ -37,7 +37,6 @@ _SPDX = re.compile(
 
 
 def _is_spdx(text: str) -> bool:
-    """Whether `text` is an expression of SPDX: identifiers, and AND, OR, WITH between them."""
     words = text.replace("(", " ").replace(")", " ").split()
     joined = list(zip(words[1::2], words[2::2], strict=False))
     if len(words) % 2 == 0 or text.count("(") != text.count(")"):
@@ -246,7 +245,6 @@ def _tests(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
 
 
 def _untested(test: DeclaredTest) -> str:
-    """Why nothing is tested by it, or nothing."""
     if not (test.eval or test.setup or test.setup_sequence):
         return "runs nothing: no eval, setup or setup_sequence"
     for part in (test, *test.setup_sequence):

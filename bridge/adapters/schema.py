@@ -20,8 +20,6 @@ _SCALARS: dict[Any, list[str]] = {
 
 
 class SchemaKey(NamedTuple):
-    """A key of a section, and the dataclass field it becomes."""
-
     field: str
     hint: Any
     rule: FieldRule
@@ -44,7 +42,6 @@ def keys_of(kind: type[Any]) -> Mapping[str, SchemaKey]:
 
 
 def without_none(hint: Any) -> tuple[Any, bool]:
-    """The type of an optional hint, and whether it is optional."""
     if get_origin(hint) is not UnionType:
         return hint, False
     return next(each for each in get_args(hint) if each is not NoneType), True
@@ -85,7 +82,6 @@ def vocabulary(adapter: AdapterFile) -> dict[str, str]:
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of an adapter file; every section is a reference to its definition."""
     definitions: dict[str, Any] = {}
     top = _record(AdapterFile, definitions)
     top["properties"]["schema"]["const"] = 1

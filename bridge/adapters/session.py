@@ -206,7 +206,6 @@ class Session:
         return self._probe_failure() is None
 
     def _probe_failure(self) -> str | None:
-        """Run the probe; what is wrong with its result, or None."""
         probe = self.adapter.probe
         if probe is None:
             return None
@@ -227,7 +226,6 @@ class Session:
         return None
 
     def _check_probe(self) -> None:
-        """Run the probe, hidden from the listener, and raise AdapterNotReady when it fails."""
         listener, self._channel.listener = self._channel.listener, None
         try:
             failure = self._probe_failure()
@@ -361,8 +359,6 @@ class Session:
 
 
 class ProgramRun:
-    """A running program with all that it needs, from its first prompt to its end."""
-
     def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
         """Start it and wait until it takes commands; raises what ``Adapter.start`` raises."""
         self.adapter = adapter
@@ -402,7 +398,6 @@ class ProgramRun:
             raise
 
     def abandon(self) -> None:
-        """End it by force."""
         self.terminal.close()
         self.folder.remove()
 

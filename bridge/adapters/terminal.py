@@ -157,7 +157,6 @@ class Terminal:
         return self.ended or self._reap()
 
     def state(self) -> TtyState:
-        """The terminal's state at this moment."""
         try:
             flags = termios.tcgetattr(self.fd)[3]
             own: bool | None = os.tcgetpgrp(self.fd) == self.pid
@@ -166,17 +165,14 @@ class Terminal:
         return TtyState(bool(flags & termios.ICANON), bool(flags & termios.ECHO), own)
 
     def is_reading(self, *, canonical: bool | None) -> bool | None:
-        """Whether the program waits for input from a terminal; None where that can't be seen."""
         return reads_terminal(self.pid, canonical=canonical)
 
     def is_computing(self) -> bool:
-        """Whether the program is seen to be on a processor."""
         return is_computing(self.pid)
 
     # ending
 
     def signal(self, number: int) -> None:
-        """Send a signal to the program's process group."""
         if self.status is None:
             with suppress(OSError):
                 os.killpg(self.pid, number)
@@ -200,7 +196,6 @@ class Terminal:
         return self._reap()
 
     def close(self) -> None:
-        """Hang up, and end whatever is left of the session. May be called again."""
         from bridge.process.processes import members, send
 
         if self.fd < 0:
@@ -250,7 +245,6 @@ class Terminal:
         return self.status is not None
 
     def resize(self, rows: int, columns: int) -> None:
-        """Tell the program the size of its window."""
         self._process.setwinsize(rows, columns)
 
 

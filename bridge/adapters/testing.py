@@ -56,7 +56,6 @@ class AdapterReport:
 
     @property
     def failed(self) -> bool:
-        """Whether some test failed."""
         return any(each.outcome == "failed" for each in self.results)
 
 
@@ -76,8 +75,6 @@ def run_tests(
 
 
 class ExpectationNotMet(Exception):
-    """Why a test fails, and what the program printed."""
-
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
         self.output = output

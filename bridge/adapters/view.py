@@ -101,13 +101,11 @@ class _Drawing:
 
 
 def _columns(match: re.Match[str]) -> int:
-    """How far a sequence moves the cursor."""
     parameters = match["csi"] or ""
     return int(parameters) if parameters.isdigit() and int(parameters) else 1
 
 
 def _begins_line(match: re.Match[str]) -> bool:
-    """Whether a sequence moves the cursor to the first column."""
     final, parameters = match["final"], match["csi"]
     if final in ("H", "f"):
         parameters = parameters.partition(";")[2].partition(";")[0]

@@ -44,7 +44,6 @@ class Ran:
 
     @property
     def ok(self) -> bool:
-        """It ended with status 0."""
         return self.status == 0
 
     @property

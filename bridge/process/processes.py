@@ -99,7 +99,6 @@ class Watch:
         return self._gone
 
     def close(self) -> None:
-        """Let go of the descriptor."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1

@@ -195,7 +195,6 @@ class Program:
         return self.status is None
 
     def _await_exit(self, every: float | None) -> Iterator[bytes]:
-        """stdout is closed: wait for the end, or for the deadline."""
         pause = 0.0005
         tick = time.monotonic() + (every or 0)
         while self._alive() and self._time_left() > 0:

@@ -18,7 +18,6 @@ _USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]*@")
 
 
 def without_secrets(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a program."""
     return {name: value for name, value in env.items() if name not in _SECRET}
 
 

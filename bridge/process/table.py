@@ -54,7 +54,6 @@ def group_lives(group: int) -> bool:
 
 
 def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
-    """Give `roots` and all that descends from them, in a table."""
     found = set(roots)
     while more := {pid for pid, process in known.items() if process.parent in found and pid not in found}:
         found |= more
@@ -62,7 +61,6 @@ def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
 
 
 def ancestors() -> set[int]:
-    """Give this process, its parent, and so on, as far as they can be seen."""
     known, found, pid = table(), set[int](), os.getpid()
     while pid > 1 and pid not in found:
         found.add(pid)
@@ -99,7 +97,6 @@ def environments() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def environments_visible() -> bool:
-    """Whether :func:`environments` can see any (not on macOS)."""
     return _has_proc()
 
 

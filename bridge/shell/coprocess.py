@@ -53,16 +53,12 @@ _COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that ma
 
 
 class RawReply(NamedTuple):
-    """One finished exchange: the reply, and what the call wrote."""
-
     reply: bytes
     stdout: bytes
     stderr: bytes
 
 
 class _Wait(Enum):
-    """How waiting for a reply ended."""
-
     WHOLE = auto()
     LATE = auto()
     FLOOD = auto()
@@ -133,7 +129,6 @@ class _Output:
         self._buffer += data
 
     def finish(self) -> bytes:
-        """The output of the call that ended."""
         # The common cases first: nothing written, or little, and nobody holds the other end.
         if not self._buffer and not self._aside:
             data = b""
@@ -292,7 +287,6 @@ class Coprocess:
 
     @property
     def pid(self) -> int:
-        """Process id of bash, which also leads its session."""
         return self._process.pid
 
     @property
@@ -440,7 +434,6 @@ class Coprocess:
             poll.poll(max(1.0, (wait if self._pidfd >= 0 else min(_TICK, wait)) * 1000))
 
     def _take_in(self, reply: bytearray) -> None:
-        """Read what is there."""
         self._o.drain()
         self._e.drain()
         with contextlib.suppress(BlockingIOError):

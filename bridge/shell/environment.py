@@ -67,7 +67,6 @@ def add_loop(prelude: str) -> None:
 
 
 def _halves() -> tuple[bytes, bytes]:
-    """What comes before the prelude's loop, and the loop."""
     head, mark, loop = PRELUDE.read_bytes().partition(b"# --- the loop")
     return head, mark + loop
 

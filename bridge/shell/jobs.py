@@ -430,15 +430,12 @@ class AsSource(Source):
         self._job = job
 
     def take(self) -> bytes | None:
-        """As of `Source`."""
         return self._job.take()
 
     def watch(self, poll: select.poll) -> bool:
-        """As of `Source`."""
         return self._job.watch(poll)
 
     def patience(self) -> float | None:
-        """As of `Source`."""
         return self._job.patience()
 
 
@@ -459,7 +456,6 @@ class JobProcesses(NamedTuple):
     family once its parent has ended, which the first signal brings about."""
 
     def members(self) -> set[int]:
-        """Pids of everything that belongs to the job."""
         others = self.bash.jobs - {self.group}
         return processes.of_job(self.group, self.bash.pid, older=self.older, others=others, met=self.last_seen)
 
@@ -484,7 +480,6 @@ class JobProcesses(NamedTuple):
             time.sleep(0.001)
 
     def forget(self) -> None:
-        """When nothing of it runs any more."""
         guardian.release(self.group)
         self.bash.jobs.discard(self.group)
         with contextlib.suppress(OSError):  # where this process adopts orphans, as the first in a container does
@@ -503,25 +498,21 @@ class JobDescriptors:
         """Whether nothing of the job was running any more when it was last looked for."""
 
     def close_stdin(self) -> None:
-        """It reads no more."""
         fd, self.stdin = self.stdin, -1
         if fd >= 0:
             os.close(fd)
 
     def close_stderr(self) -> None:
-        """What it writes there is nobody's business any more."""
         fd, self.stderr = self.stderr, -1
         if fd >= 0:
             os.close(fd)
 
     def close_source(self) -> None:
-        """It is fed no more."""
         source, self.source = self.source, None
         if source is not None:
             source.close()
 
     def close(self) -> None:
-        """Everything."""
         self.close_descriptors()
         self.close_source()
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class NotStarted(Exception):
-    """bash could not start it, and said so on stderr."""
-
     def __init__(self, stderr: bytes) -> None:
         super().__init__(stderr)
         self.stderr = stderr

@@ -121,7 +121,6 @@ def source(path: str, arguments: Sequence[str]) -> str:
 
 
 def run(code: str) -> str:
-    """The command that runs code of the host's own."""
     return '\\__rb_plain\n\\eval "__rb_B=;$__rb_B\n"' + quote(code)
 
 
@@ -146,7 +145,6 @@ def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int
 
 
 def want(code: Sequence[str]) -> str:
-    """The part of a request that names what the reply shall carry."""
     return f"__rb_w={quote(_wanted(code))}\n" if code else ""
 
 
@@ -232,7 +230,6 @@ def names(frame: str) -> list[str]:
 
 
 def take_array(frames: Iterator[str]) -> list[str]:
-    """The next array of a reply."""
     return list(islice(frames, int(next(frames))))
 
 

@@ -251,7 +251,6 @@ class BashSession:
         return path
 
     def _stdin(self, stdin: Stdin) -> str:
-        """What bash redirects from."""
         if isinstance(stdin, int):
             descriptor = self._process.streams.get(stdin)
             return "/dev/null" if descriptor is None else f"&{descriptor}"
@@ -303,7 +302,6 @@ class BashSession:
         return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
 
     def _orphaned(self, process: Coprocess, hook: str) -> HookError:
-        """For a job whose bash has died."""
         process.kill()
         what = f"bash ended while {hook} ran beside it, and {hook} was ended with it"
         return self._error(ShellDied, what, hook, (), process.returncode, b"", b"", lost=True)

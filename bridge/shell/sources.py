@@ -69,8 +69,6 @@ class _Items(Source):
 
 
 class _Descriptor(Source):
-    """A descriptor of the host's."""
-
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._poll = select.poll()
@@ -195,7 +193,6 @@ class LastLine(Source):
         self._last = b"\n"
 
     def take(self) -> bytes | None:
-        """As of `Source`."""
         piece = self._source.take()
         if piece:
             self._last = piece[-1:]
@@ -204,15 +201,12 @@ class LastLine(Source):
         return piece
 
     def watch(self, poll: select.poll) -> bool:
-        """As of `Source`."""
         return self._source.watch(poll)
 
     def patience(self) -> float | None:
-        """As of `Source`."""
         return self._source.patience()
 
     def close(self) -> None:
-        """As of `Source`."""
         self._source.close()
 
 
@@ -249,7 +243,6 @@ def _is_on_disk(given: object) -> bool:
 
 
 def _descriptor(given: object) -> int | None:
-    """The descriptor to read from, if it is one, or a binary file that has one."""
     if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
         return given
     if isinstance(given, (io.FileIO, io.BufferedReader)):

@@ -170,7 +170,6 @@ def plain(name: str, value: object) -> Plain:
 
 
 def scalar(name: str, value: object) -> str:
-    """One element for `plain`."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -188,7 +187,6 @@ def is_map(value: Plain) -> bool:
 
 
 def elements(value: Plain) -> list[str]:
-    """Every single value in it."""
     return [value] if isinstance(value, str) else list(value.values() if isinstance(value, dict) else value)
 
 
