@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.adapters.model import AdapterFile
-    from bridge.adapters.problems import AdapterProblem
     from bridge.adapters.registry import LoadedAdapter
+    from bridge.adapters.schema import AdapterProblem
     from bridge.adapters.session import Session
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -79,8 +79,7 @@ class Adapter:
         Raises:
             ConfigurationError: the adapter has no such command, or a placeholder has no value.
         """
-        from bridge.adapters.problems import did_you_mean
-        from bridge.adapters.schema import vocabulary
+        from bridge.adapters.schema import did_you_mean, vocabulary
 
         known = vocabulary(self.definition)
         if name not in known:
@@ -137,7 +136,8 @@ class Adapter:
             ProgramNotStarted: the system refused to start it.
             AdapterNotReady: it ended, or showed no prompt in time, or the probe failed.
         """
-        from bridge.adapters.session import Session, StartOptions
+        from bridge.adapters.program import StartOptions
+        from bridge.adapters.session import Session
 
         for problem in self.problems:
             if problem.at_run_time:

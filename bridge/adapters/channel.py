@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from bridge.adapters.cleaning import out_of_band_text
 from bridge.adapters.ending import EndDetector, Situation
-from bridge.adapters.escapes import Questions
+from bridge.adapters.escapes import Questions, plain
 from bridge.adapters.modes import ModeState
-from bridge.adapters.results import out_of_band_text
-from bridge.adapters.view import plain
+from bridge.adapters.waiting import is_computing, reads_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ class Channel:
         self.adapter, self.terminal, self.rules = adapter, terminal, rules
         self.genuine = announcements.has_nonce
         self.listener: Callable[[bytes], None] | None = None
-        self._questions, self._announcements, self._transcript = Questions(), announcements, transcript
+        self._questions, self._announcements, self.transcript = Questions(), announcements, transcript
         self._last_byte = time.monotonic()
         self.raw_prompt: bool | None = None
         self.prompt_end = self.announced_at = 0
@@ -137,7 +137,7 @@ class Channel:
 
     @property
     def offset(self) -> int:
-        return self._transcript.end
+        return self.transcript.end
 
     @property
     def quiet(self) -> float:
@@ -147,7 +147,7 @@ class Channel:
     def pump(self, timeout: float | None) -> tuple[bytes, list[Announcement]]:
         """Wait at most `timeout` seconds for something, and take it in; clean bytes, and the announcements."""
         data, marks = self._read(timeout)
-        self._transcript.add(data)
+        self.transcript.add(data)
         if data and self.listener is not None:
             self.listener(data)
         cwd_key = self.adapter.prompt.shell_integration.property_updates.cwd_key
@@ -203,13 +203,10 @@ class Channel:
             self.pump(left)
 
     def between(self, start: int, end: int | None = None) -> tuple[bytes, bool]:
-        return self._transcript.between(start, self.offset if end is None else end)
+        return self.transcript.between(start, self.offset if end is None else end)
 
     def text_since(self, start: int) -> str:
         return self.between(start)[0].decode("utf-8", "replace")
-
-    def forget(self, offset: int) -> None:
-        self._transcript.forget(offset)
 
     def observe(self, detector: EndDetector) -> Situation:
         tty = self.terminal.state()
@@ -217,12 +214,9 @@ class Channel:
             self.raw_prompt = True  # it was off at the prompt, or this would be False already
         unsure = tty.canonical or self.raw_prompt is not True
         needed = unsure and (detector.looks_like_prompt or not detector.rules.osc)
-        reading = self.is_reading(tty.canonical) if needed else None
-        computing = reading is False and detector.looks_like_prompt and self.terminal.is_computing()
+        reading = reads_terminal(self.terminal.pid, canonical=tty.canonical) if needed else None
+        computing = reading is False and detector.looks_like_prompt and is_computing(self.terminal.pid)
         return Situation(tty, self.quiet, self.raw_prompt, reading, computing, self._announces_begin)
-
-    def is_reading(self, canonical: bool | None) -> bool | None:
-        return self.terminal.is_reading(canonical=canonical)
 
     # writing
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.adapters.escapes import plain, visible
 from bridge.adapters.patterns import compiled, without_end, without_start
+from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import render, trimmed
-from bridge.adapters.view import plain
 
 if TYPE_CHECKING:
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.model import AdapterFile, Interleave
 
 _ANSI = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x02\x07]")
 _LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*(?:\n|\x1bE)(?:\x1b\[\?2004l\r?)?")
@@ -133,3 +134,46 @@ def _after_prompt(text: str, prompt: str | None) -> int:
         return position
     match = compiled(without_end(without_start(prompt))).match(text, position)
     return match.end() if match else position
+
+
+def out_of_band_text(text: bytes, primary: str | None) -> str:
+    """What came after a prompt, without colours, and without the prompt if it was drawn once more after it."""
+    raw = without_fill(text.decode("utf-8", "surrogateescape"))
+    shown = plain(visible(raw).text).replace("\r\n", "\n")
+    if primary:
+        detector = PromptDetector(primary)
+        detector.feed(shown.encode("utf-8", "surrogateescape"))
+        if detector.at_end is not None:
+            shown = shown[: shown.rfind(detector.at_end.text)]
+    return trimmed(shown).strip("\r\n") if shown.strip() else ""
+
+
+def without_prompts(output: str, primary: str | None) -> str:
+    """`output` without the lines that are a prompt and nothing else.
+
+    For programs that draw their prompt and then go on printing: whether such a prompt ended the command or came too
+    late to be noticed is a matter of milliseconds.
+    """
+    if not primary:
+        return output
+    pattern = compiled(primary)
+    return "\n".join(line for line in output.split("\n") if not (line.strip() and pattern.fullmatch(plain(line))))
+
+
+def interleaved(output: str, before: str, after: str, rule: Interleave) -> tuple[str, str]:
+    """The output of a command, and what is kept apart from it.
+
+    `before` came between the last prompt and the command, `after` after its own prompt. The strategy ``none``
+    keeps it apart whatever `capture_as` is.
+    """
+    apart = "\n".join(each for each in (before, after) if each)
+    if not apart or rule.strategy == "none" or rule.capture_as == "out_of_band":
+        return output, apart
+    if rule.capture_as == "discard":
+        return output, ""
+    return "\n".join(each for each in (before, output, after) if each), apart
+
+
+def echoed_keys(keys: str) -> bytes:
+    """How a terminal echoes keys that aren't read: control characters as ``^A``."""
+    return "".join(f"^{chr(ord(each) ^ 64)}" if each < " " or each == "\x7f" else each for each in keys).encode()

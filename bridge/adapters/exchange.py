@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.adapters.channel import PAUSE, PendingCommand
+from bridge.adapters.cleaning import out_of_band_text
 from bridge.adapters.ending import EndDetector, Ending, announced_start
 from bridge.adapters.modes import ModeState, default_mode, exit_of, is_default, mode_named
 from bridge.adapters.patterns import usable
 from bridge.adapters.payload import Payload
 from bridge.adapters.prompts import PromptRules
-from bridge.adapters.results import Results, out_of_band_text
+from bridge.adapters.results import Results
 
 if TYPE_CHECKING:
     from bridge.adapters.channel import Channel
@@ -41,7 +42,7 @@ class Exchange:
     def begin(self, command: PendingCommand) -> None:
         self.channel.pump(0)
         command.out_of_band = self.channel.take_out_of_band()
-        self.channel.forget(self.channel.offset)
+        self.channel.transcript.forget(self.channel.offset)
         self.channel.pending = command
         if self.adapter.input.clear_line:
             self.channel.write(self.adapter.input.clear_line)
@@ -171,7 +172,7 @@ class Exchange:
         """Whether the program is at a continuation prompt that the adapter gives no way out of."""
         if command.detector is None or not command.detector.wants_more:
             return False
-        return self.channel.is_reading(self.terminal.state().canonical) is not False
+        return self.terminal.is_reading() is not False
 
     def _timed_out(self, command: PendingCommand, *, interrupt: bool, grace: float) -> Result:
         partial = Ending("timeout", self.channel.offset, announced_start(command.detector))
@@ -224,7 +225,7 @@ class Exchange:
     def await_read(self) -> None:
         """Wait a moment for a program that has drawn its prompt to read, with the terminal as it wants it."""
         settled = time.monotonic() + _READING
-        while self.channel.is_reading(self.terminal.state().canonical) is not True and time.monotonic() < settled:
+        while self.terminal.is_reading() is not True and time.monotonic() < settled:
             self.channel.pump(0.005)
 
     def _interrupt_prompt(self, timeout: float) -> bool:
@@ -241,7 +242,7 @@ class Exchange:
                 break
             left = min(left, _IGNORED - channel.quiet)
             if left <= 0:
-                if self.terminal.state().canonical == canonical and channel.is_reading(canonical) is not False:
+                if self.terminal.state().canonical == canonical and channel.terminal.is_reading() is not False:
                     break
                 left = 0.02
             detector.feed(*channel.pump(min(left, max(decision.seconds or left, 0.001))))

@@ -1,14 +1,21 @@
-"""Integration scripts: which one an adapter uses, what it becomes for one session, and how it gets there."""
+"""Integration scripts: which one an adapter uses, what it becomes for a session, and the folder of its files."""
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
+import shutil
+import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.patterns import translated, usable
 from bridge.adapters.payload import filled, quoted
+from bridge.errors import ConfigurationError
+from bridge.process.table import identify
 
 if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile
@@ -53,6 +60,10 @@ _PYTHON_STAYS = re.compile(r"(^|\s)-[a-zA-Z]*i|code\.interact|InteractiveConsole
 _PYTHON_REPL = """\
 __import__("code").interact(banner="", exitmsg="", local=__import__("sys").modules["__main__"].__dict__)
 """
+
+
+_STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
+_FILE_NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
 
 
 class Script(NamedTuple):
@@ -150,3 +161,71 @@ def injection(adapter: AdapterFile, script: Script | None, path: str) -> str | N
     if adapter.family == "shell":
         return f" . {quoted(path, 'single_quote_posix')}"  # the blank keeps it out of many a history
     return script.body.rstrip("\n")
+
+
+class SessionFolder:
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix=f"ralph-bridge-adapter-{os.getpid()}-")
+        self._count = 0
+        self._script = ""
+
+    def new_path(self, adapter: AdapterFile) -> str:
+        self._count += 1
+        given, pid, guid = adapter.input.tempfile, str(os.getpid()), f"{secrets.token_hex(4)}{self._count:04x}"
+        if given.path_template:
+            values = {"temp_dir": self.path, "pid": pid, "guid": guid}
+            path = filled(given.path_template.replace("\\", "/"), values)
+            if os.path.dirname(os.path.abspath(path)) == self.path:
+                return path
+        prefix = given.prefix or ".ralph-bridge-exec-"
+        extension = given.extension or (".sh" if adapter.family == "shell" else ".txt")
+        if not (_FILE_NAME.match(prefix) and _FILE_NAME.match(extension)):
+            raise ConfigurationError(f"input.tempfile: {prefix + extension!r} can't be part of a file name")
+        return os.path.join(self.path, f"{prefix}{pid}-{guid}{extension}")
+
+    def script_path(self, adapter: AdapterFile, script: Script | None) -> str:
+        init = adapter.init
+        if init.delivery == "rc_file" and init.rc_file.file_name:
+            name = os.path.basename(init.rc_file.file_name)
+        else:
+            suffix = init.tempfile.extension or (os.path.splitext(script.name)[1] if script is not None else "")
+            name = f"{init.tempfile.prefix or '.ralph-bridge-integration-'}{os.getpid()}{suffix}"
+        if not _FILE_NAME.match(name):
+            raise ConfigurationError(f"init: {name!r} can't be the name of a file")
+        return os.path.join(self.path, name)
+
+    def write(self, path: str, text: str) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+
+    def write_script(self, path: str, text: str) -> None:
+        self._script = path
+        self.write(path, text)
+
+    def hide_script(self, *, of_shell: bool) -> None:
+        """Remove the script, once it is loaded: it holds the nonce, and what the program starts may read the file.
+
+        REPLs hand the path on to their workers (Python's multiprocessing, Node's -r): there it becomes empty.
+        """
+        with suppress(OSError):
+            if of_shell:
+                os.unlink(self._script)
+            else:
+                os.truncate(self._script, 0)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_stale_folders(hours: int) -> None:
+    folder = tempfile.gettempdir()
+    for name in os.listdir(folder):
+        if (match := _STALE.match(name)) and not identify(int(match[1])).started:
+            path = os.path.join(folder, name)
+            try:
+                status = os.lstat(path)
+            except OSError:
+                continue
+            if status.st_uid == os.getuid() and time.time() - status.st_mtime > hours * 3600:
+                shutil.rmtree(path, ignore_errors=True)

@@ -39,7 +39,7 @@ def interact(channel: Channel, keyboard: int, screen: int) -> int | None:
                 terminal.write(keys or b"\x04")
             if terminal.fd in ready or not ready:
                 _write(screen, channel.pump(0)[0])
-                channel.forget(channel.offset)
+                channel.transcript.forget(channel.offset)
     return terminal.status
 
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 import sys
-import tempfile
-import time
-from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.integration import injection, session_script
+from bridge.adapters.integration import SessionFolder, injection, remove_stale_folders, session_script
 from bridge.adapters.payload import filled
 from bridge.errors import ConfigurationError, ProgramNotFound
 
@@ -30,8 +26,6 @@ _QUOTE = "\ue000"
 """Stands for a literal double quote."""
 _QUOTED = re.compile(r""""[^"]*"|(?<![^\s=])'([^']*)'(?!\S)""")
 _UTF8 = "UTF-8" if sys.platform == "darwin" else "C.UTF-8"
-_STALE = re.compile(r"ralph-bridge-adapter-(\d+)-")
-_FILE_NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
 _PAGERS = {"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat"}
 
 
@@ -180,84 +174,6 @@ def environment(
     for name in ("LINES", "COLUMNS"):
         kept.pop(name, None)  # they would contradict the terminal
     return {**kept, **_PAGERS, "TERM": "xterm-256color", **process.env, **(extra or {})}
-
-
-class SessionFolder:
-    def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix=f"ralph-bridge-adapter-{os.getpid()}-")
-        self._count = 0
-        self._script = ""
-
-    def new_path(self, adapter: AdapterFile) -> str:
-        self._count += 1
-        given, pid, guid = adapter.input.tempfile, str(os.getpid()), f"{secrets.token_hex(4)}{self._count:04x}"
-        if given.path_template:
-            values = {"temp_dir": self.path, "pid": pid, "guid": guid}
-            path = filled(given.path_template.replace("\\", "/"), values)
-            if os.path.dirname(os.path.abspath(path)) == self.path:
-                return path
-        prefix = given.prefix or ".ralph-bridge-exec-"
-        extension = given.extension or (".sh" if adapter.family == "shell" else ".txt")
-        if not (_FILE_NAME.match(prefix) and _FILE_NAME.match(extension)):
-            raise ConfigurationError(f"input.tempfile: {prefix + extension!r} can't be part of a file name")
-        return os.path.join(self.path, f"{prefix}{pid}-{guid}{extension}")
-
-    def script_path(self, adapter: AdapterFile, script: Script | None) -> str:
-        init = adapter.init
-        if init.delivery == "rc_file" and init.rc_file.file_name:
-            name = os.path.basename(init.rc_file.file_name)
-        else:
-            suffix = init.tempfile.extension or (os.path.splitext(script.name)[1] if script is not None else "")
-            name = f"{init.tempfile.prefix or '.ralph-bridge-integration-'}{os.getpid()}{suffix}"
-        if not _FILE_NAME.match(name):
-            raise ConfigurationError(f"init: {name!r} can't be the name of a file")
-        return os.path.join(self.path, name)
-
-    def write(self, path: str, text: str) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            file.write(text)
-
-    def write_script(self, path: str, text: str) -> None:
-        self._script = path
-        self.write(path, text)
-
-    def hide_script(self, *, of_shell: bool) -> None:
-        """Remove the script, once it is loaded: it holds the nonce, and what the program starts may read the file.
-
-        REPLs hand the path on to their workers (Python's multiprocessing, Node's -r): there it becomes empty.
-        """
-        with suppress(OSError):
-            if of_shell:
-                os.unlink(self._script)
-            else:
-                os.truncate(self._script, 0)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-def remove_stale_folders(hours: int) -> None:
-    folder = tempfile.gettempdir()
-    for name in os.listdir(folder):
-        if (match := _STALE.match(name)) and not _is_alive(int(match[1])):
-            path = os.path.join(folder, name)
-            try:
-                status = os.lstat(path)
-            except OSError:
-                continue
-            if status.st_uid == os.getuid() and time.time() - status.st_mtime > hours * 3600:
-                shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 class Launch(NamedTuple):

@@ -1,16 +1,16 @@
-"""Which mode a program is in, judging by its text, and how a mode is left."""
+"""What a prompt shows: the mode that the program is in, and how that is left; the captures of its groups."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.patterns import search
+from bridge.adapters.patterns import groups_of, search
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from bridge.adapters.model import Mode
+    from bridge.adapters.model import AdapterFile, Mode
 
 
 class ModeState(NamedTuple):
@@ -111,3 +111,44 @@ def _level(mode: Mode, match: re.Match[str]) -> int | None:
         return int(match[group])
     except (IndexError, TypeError, ValueError):
         return None
+
+
+class Captures(NamedTuple):
+    """What a prompt shows: values by the names of ``group_captures``, and those with a role."""
+
+    values: Mapping[str, str | int]
+    counter: int | None = None
+    level: int | None = None
+    mode: str | None = None
+
+
+def captures_of(adapter: AdapterFile, groups: Mapping[str, str], text: str, mode: ModeState) -> Captures:
+    """What the prompt `text` shows, by ``prompt.group_captures`` and those of its mode.
+
+    `groups` are those of the pattern that found the prompt; a mode's captures are groups of its own pattern.
+    """
+    values: dict[str, str | int] = {}
+    roles: dict[str, str] = {}
+    own = mode_named(adapter.modes, mode.name)
+    sources = [(adapter.prompt.group_captures, groups)]
+    if own is not None and own.group_captures:
+        match = search(own.primary or own.detect, text)
+        sources.append((own.group_captures, groups_of(match) if match else {}))
+    for captures, found in sources:
+        for each in captures:
+            if (value := found.get(each.group)) is not None:
+                number = _number(value) if each.type == "int" else None
+                values[each.name] = value if number is None else number
+                roles[each.role or ""] = value
+    return Captures(
+        values,
+        _number(roles.get("monotonic_counter")),
+        _number(roles.get("nesting_level")),
+        roles["mode_indicator"] if mode_named(adapter.modes, roles.get("mode_indicator")) else None,
+    )
+
+
+def _number(text: str | None) -> int | None:
+    if text is None or not (text.isascii() and text.removeprefix("-").isdigit()):
+        return None
+    return int(text)

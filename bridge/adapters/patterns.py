@@ -114,11 +114,6 @@ def usable(pattern: str | None) -> str | None:
         return None
 
 
-def searched(pattern: str | None, text: str) -> dict[str, str]:
-    match = search(pattern, text)
-    return groups_of(match) if match is not None else {}
-
-
 def groups_of(match: re.Match[str]) -> dict[str, str]:
     """Groups by number and name; those that took no part are absent."""
     groups = {str(number): value for number, value in enumerate(match.groups(), 1) if value is not None}

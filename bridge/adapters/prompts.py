@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
-from bridge.adapters.escapes import protocol_number
+from bridge.adapters.escapes import protocol_number, visible
 from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable, without_end, without_start
-from bridge.adapters.view import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
 from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
-from bridge.adapters.problems import AdapterProblem, did_you_mean
-from bridge.adapters.schema import keys_of, suggestion, without_none
+from bridge.adapters.schema import AdapterProblem, did_you_mean, keys_of, suggestion, without_none
 
 if TYPE_CHECKING:
-    from bridge.adapters.problems import Kind
+    from bridge.adapters.schema import Kind
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}

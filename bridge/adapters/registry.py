@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.adapters.integration import BUILTIN, find_script
-from bridge.adapters.problems import AdapterProblem, did_you_mean
 from bridge.adapters.reading import read_adapter
+from bridge.adapters.schema import AdapterProblem, did_you_mean
 from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
 if TYPE_CHECKING:

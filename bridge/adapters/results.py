@@ -6,21 +6,17 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from bridge.adapters.cleaning import clean, without_fill
-from bridge.adapters.modes import ModeState, effect_of, mode_at_prompt, mode_named, shows_prompt
-from bridge.adapters.patterns import compiled, searched
-from bridge.adapters.prompts import PromptDetector
-from bridge.adapters.render import trimmed
-from bridge.adapters.view import plain, visible
+from bridge.adapters.cleaning import clean, echoed_keys, interleaved, without_prompts
+from bridge.adapters.escapes import plain, visible
+from bridge.adapters.modes import ModeState, captures_of, effect_of, mode_at_prompt, shows_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.adapters.channel import Channel, PendingCommand
     from bridge.adapters.ending import EndedBy, Ending
-    from bridge.adapters.model import AdapterFile, Interleave
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,85 +74,7 @@ class Result:
         return self.ended_by in ("osc", "marker", "prompt", "quiet") and self.exit_code in (0, None)
 
 
-class Captures(NamedTuple):
-    """What a prompt shows: values by the names of ``group_captures``, and those with a role."""
-
-    values: Mapping[str, str | int]
-    counter: int | None = None
-    level: int | None = None
-    mode: str | None = None
-
-
-def captures_of(adapter: AdapterFile, groups: Mapping[str, str], text: str, mode: ModeState) -> Captures:
-    """What the prompt `text` shows, by ``prompt.group_captures`` and those of its mode.
-
-    `groups` are those of the pattern that found the prompt; a mode's captures are groups of its own pattern.
-    """
-    values: dict[str, str | int] = {}
-    roles: dict[str, str] = {}
-    own = mode_named(adapter.modes, mode.name)
-    sources = [(adapter.prompt.group_captures, groups)]
-    if own is not None and own.group_captures:
-        sources.append((own.group_captures, searched(own.primary or own.detect, text)))
-    for captures, found in sources:
-        for each in captures:
-            if (value := found.get(each.group)) is not None:
-                number = _number(value) if each.type == "int" else None
-                values[each.name] = value if number is None else number
-                roles[each.role or ""] = value
-    return Captures(
-        values,
-        _number(roles.get("monotonic_counter")),
-        _number(roles.get("nesting_level")),
-        roles["mode_indicator"] if mode_named(adapter.modes, roles.get("mode_indicator")) else None,
-    )
-
-
-def _number(text: str | None) -> int | None:
-    if text is None or not (text.isascii() and text.removeprefix("-").isdigit()):
-        return None
-    return int(text)
-
-
 # output that belongs to no command (``output.async_interleave``)
-
-
-def out_of_band_text(text: bytes, primary: str | None) -> str:
-    """What came after a prompt, without colours, and without the prompt if it was drawn once more after it."""
-    raw = without_fill(text.decode("utf-8", "surrogateescape"))
-    shown = plain(visible(raw).text).replace("\r\n", "\n")
-    if primary:
-        detector = PromptDetector(primary)
-        detector.feed(shown.encode("utf-8", "surrogateescape"))
-        if detector.at_end is not None:
-            shown = shown[: shown.rfind(detector.at_end.text)]
-    return trimmed(shown).strip("\r\n") if shown.strip() else ""
-
-
-def without_prompts(output: str, primary: str | None) -> str:
-    """`output` without the lines that are a prompt and nothing else.
-
-    For programs that draw their prompt and then go on printing: whether such a prompt ended the command or came too
-    late to be noticed is a matter of milliseconds.
-    """
-    if not primary:
-        return output
-    pattern = compiled(primary)
-    return "\n".join(line for line in output.split("\n") if not (line.strip() and pattern.fullmatch(plain(line))))
-
-
-def interleaved(output: str, before: str, after: str, rule: Interleave) -> tuple[str, str]:
-    """The output of a command, and what is kept apart from it.
-
-    `before` came between the last prompt and the command, `after` after its own prompt. The strategy ``none``
-    keeps it apart whatever `capture_as` is.
-    """
-    apart = "\n".join(each for each in (before, after) if each)
-    if not apart or rule.strategy == "none" or rule.capture_as == "out_of_band":
-        return output, apart
-    if rule.capture_as == "discard":
-        return output, ""
-    return "\n".join(each for each in (before, output, after) if each), apart
 
 
 class Results:
@@ -174,7 +92,7 @@ class Results:
         start = command.detector.offset if ending.start is None else ending.start
         window, truncated = self._channel.between(start, ending.end)
         if not exact:
-            window = window.removeprefix(_echoed_keys(self._adapter.input.clear_line or ""))
+            window = window.removeprefix(echoed_keys(self._adapter.input.clear_line or ""))
         command.truncated = command.truncated or truncated
         return clean(self._adapter, window, command.sent, exact=exact, prompt=self._channel.rules.primary)
 
@@ -250,8 +168,3 @@ class Results:
             if drawn or left <= 0 or channel.terminal.ended:
                 return found
             channel.pump(left)
-
-
-def _echoed_keys(keys: str) -> bytes:
-    """How a terminal echoes keys that aren't read: control characters as ``^A``."""
-    return "".join(f"^{chr(ord(each) ^ 64)}" if each < " " or each == "\x7f" else each for each in keys).encode()

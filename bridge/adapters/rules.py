@@ -14,8 +14,7 @@ from bridge.adapters.escapes import protocol_number
 from bridge.adapters.launch import first_word
 from bridge.adapters.model import Debugger
 from bridge.adapters.payload import takes_shell_delivery
-from bridge.adapters.problems import did_you_mean
-from bridge.adapters.schema import keys_of, vocabulary
+from bridge.adapters.schema import did_you_mean, keys_of, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

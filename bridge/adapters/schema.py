@@ -1,15 +1,24 @@
-"""The model's classes as a schema: the keys of every section, and a JSON Schema (draft 2020-12) for editors."""
+"""The schema of adapter files: the keys of every section, problems with them, a JSON Schema for editors."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from bridge.adapters.model import AdapterFile, Debugger, FieldRule
-from bridge.adapters.problems import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Kind = Literal[
+    "yaml", "type", "vital", "resource", "pattern", "missing", "unknown", "value", "duplicate", "rule", "note"
+]
+_ALWAYS_ERRORS = frozenset({"yaml", "type", "vital", "resource"})
+_STRICT_ERRORS = frozenset({"pattern", "missing", "value", "rule"})
 
 _SCALARS: dict[Any, list[str]] = {
     # Text may be written without quotes: the YAML readers of editors then see a number or a boolean.
@@ -17,6 +26,51 @@ _SCALARS: dict[Any, list[str]] = {
     int: ["integer"],
     bool: ["boolean"],
 }
+
+
+class AdapterProblem(NamedTuple):
+    """One problem of an adapter file.
+
+    Attributes:
+        source: the file, or a name for where the text came from.
+        line: counted from 1.
+        key: path of the key, such as ``output.input_echo_strategy`` or ``tests[2].expect``; may be empty.
+        kind: its category, which decides whether it stops loading.
+        message: the value that was found and what was expected.
+        fatal: it stops loading, whatever its kind.
+    """
+
+    source: str
+    line: int
+    key: str
+    kind: Kind
+    message: str
+    fatal: bool = False
+
+    def is_error(self, *, strict: bool = False) -> bool:
+        return self.fatal or self.kind in _ALWAYS_ERRORS or (strict and self.kind in _STRICT_ERRORS)
+
+    def level(self, *, strict: bool = False) -> Literal["error", "warning", "note"]:
+        if self.is_error(strict=strict):
+            return "error"
+        return "note" if self.kind == "note" else "warning"
+
+    @property
+    def at_run_time(self) -> bool:
+        """Whether every session tells of it: something that is given is ignored, as the schema demands."""
+        return self.key in ("prompt.continuation", "prompt.continuation_escape")
+
+    def text(self, *, strict: bool = False) -> str:
+        """The problem on one line: ``FILE:LINE: error: KEY: message``."""
+        key = f"{self.key}: " if self.key else ""
+        return f"{self.source}:{self.line}: {self.level(strict=strict)}: {key}{self.message}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean X?`` when a known word is close to `word`, else nothing."""
+    folded = {each.casefold().replace("-", "_"): each for each in known}
+    close = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, 1, 0.6)
+    return f"; did you mean {folded[close[0]]}?" if close else ""
 
 
 class SchemaKey(NamedTuple):

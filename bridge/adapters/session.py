@@ -4,53 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from bridge.adapters.brackets import refuse_incomplete
-from bridge.adapters.channel import DRAWN, Channel, PendingCommand, Transcript
-from bridge.adapters.escapes import Announcements, protocol_number
-from bridge.adapters.exchange import Exchange
-from bridge.adapters.launch import SessionFolder, prepare
+from bridge.adapters.channel import DRAWN, PendingCommand
+from bridge.adapters.escapes import plain
 from bridge.adapters.modes import mode_named
 from bridge.adapters.patterns import compiled
 from bridge.adapters.payload import cd_command, delivery, first_line, line_limit, refuse_long
-from bridge.adapters.prompts import prompt_rules
-from bridge.adapters.readiness import Readiness
-from bridge.adapters.terminal import Terminal
-from bridge.adapters.view import plain
+from bridge.adapters.program import ProgramRun
 from bridge.errors import AdapterNotReady, BridgeError, ConfigurationError, SessionBusy, SessionEnded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from bridge.adapters.integration import Script
     from bridge.adapters.model import AdapterFile
+    from bridge.adapters.program import StartOptions
     from bridge.adapters.results import Result
 
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""
-_LEAVING = 0.5
-"""Seconds that a program has to leave a mode before it is told to end."""
 _PROBE_SECONDS = 15.0
 _SHOWN = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
-    """How a program is started; see :meth:`bridge.Adapter.start`."""
-
-    cwd: str | os.PathLike[str] | None = None
-    env: Mapping[str, str] | None = None
-    columns: int | None = None
-    rows: int | None = None
-    ready_timeout: float = 30.0
-    output_limit: int = 32 * 1024 * 1024
-    listener: Callable[[bytes], None] | None = None
-    idle_timeout: float | None = None
-    probe: bool = True
 
 
 class Session:
@@ -356,69 +332,3 @@ class Session:
             return self._terminal.status == 0
         limit = self._options.idle_timeout
         return limit is not None and time.monotonic() - self._last_used > limit
-
-
-class ProgramRun:
-    def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
-        """Start it and wait until it takes commands; raises what ``Adapter.start`` raises."""
-        self.adapter = adapter
-        self.folder = SessionFolder()
-        try:
-            launch = prepare(adapter, script, self.folder, options.env or {})
-            self.terminal = Terminal(
-                launch.argv,
-                env=launch.env,
-                cwd=os.fspath(options.cwd or os.path.expanduser("~")),
-                # Line editors wrap what is longer than a line, and then move the cursor about.
-                size=(options.rows or 50, options.columns or 8192),
-                folder=self.folder.path,
-            )
-        except BaseException:
-            self.folder.remove()
-            raise
-        self.channel = Channel(
-            adapter,
-            self.terminal,
-            prompt_rules(adapter, has_script=script is not None),
-            Announcements(
-                nonce=launch.nonce, number=protocol_number(adapter.prompt.shell_integration.markers.prompt_start)
-            ),
-            Transcript(options.output_limit),
-        )
-        self.channel.listener = options.listener
-        self.exchange = Exchange(self.channel)
-        try:
-            Readiness(self.channel, options.ready_timeout).wait(launch.injection)
-            if launch.nonce:
-                self.folder.hide_script(of_shell=adapter.family == "shell")
-        except BaseException as error:
-            self.abandon()
-            if isinstance(error, AdapterNotReady):
-                error.add_note(f"command line: {launch.argv}")
-            raise
-
-    def abandon(self) -> None:
-        self.terminal.close()
-        self.folder.remove()
-
-    def end(self) -> None:
-        """Lead it out of its modes, give it its shutdown command and the grace for that; then by force."""
-        shutdown, terminal = self.adapter.lifecycle.shutdown, self.terminal
-        try:
-            if shutdown.command and self._takes_commands():
-                self.exchange.leave_modes(_LEAVING)
-            if shutdown.command and self._takes_commands():
-                self.channel.type(shutdown.command)
-                terminal.wait(max(shutdown.grace_ms, 0) / 1000)
-            if not terminal.ended and shutdown.force_signal != "kill":
-                terminal.signal(_signal_number(shutdown.force_signal))
-                terminal.wait(0.5)
-        finally:
-            self.abandon()
-
-    def _takes_commands(self) -> bool:
-        return not self.terminal.ended and self.channel.pending is None
-
-
-def _signal_number(name: str) -> int:
-    return int(getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", signal.SIGKILL))

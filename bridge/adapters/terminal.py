@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.adapters.waiting import is_computing, reads_terminal
+from bridge.adapters.waiting import reads_terminal
 from bridge.errors import ProgramNotStarted
 from bridge.process import guardian
 from bridge.process.secrets import without_secrets
@@ -164,11 +164,9 @@ class Terminal:
             return TtyState()
         return TtyState(bool(flags & termios.ICANON), bool(flags & termios.ECHO), own)
 
-    def is_reading(self, *, canonical: bool | None) -> bool | None:
-        return reads_terminal(self.pid, canonical=canonical)
-
-    def is_computing(self) -> bool:
-        return is_computing(self.pid)
+    def is_reading(self) -> bool | None:
+        """Whether the program waits for input from a terminal; None where that can't be seen."""
+        return reads_terminal(self.pid, canonical=self.state().canonical)
 
     # ending
 

@@ -14,8 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from bridge.adapters.adapter import Adapter
+from bridge.adapters.escapes import plain
 from bridge.adapters.patterns import compiled
-from bridge.adapters.view import plain
 from bridge.errors import BridgeError, ProgramNotFound
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from bridge.adapters.adapter import Adapter
-from bridge.adapters.view import plain
+from bridge.adapters.escapes import plain
 from bridge.cli._failures import say_error
 from bridge.cli._terminal import Style, guarded, say, write
 from bridge.errors import BridgeError, SessionEnded
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.adapters import Result
-    from bridge.adapters.problems import AdapterProblem
+    from bridge.adapters.schema import AdapterProblem
 
 _LONGEST, _HEAD, _TAIL = 15_000, 1_000, 2_000
 """The longest output, in characters, that a terminal gets whole; else how much of its start and end."""

@@ -18,9 +18,9 @@ from bridge.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bridge.adapters.problems import AdapterProblem
     from bridge.adapters.registry import LoadedAdapter, Registry
     from bridge.adapters.results import Result
+    from bridge.adapters.schema import AdapterProblem
 
 _seconds = click.FloatRange(min=0, min_open=True)
 _ready_timeout = click.option(
@@ -198,8 +198,8 @@ def _checked(files: Sequence[str]) -> list[tuple[str, tuple[AdapterProblem, ...]
 
 def _loaded(path: str) -> tuple[LoadedAdapter | None, tuple[AdapterProblem, ...]]:
     """A file as it loads; one that can't be read is a problem of its own, which hides no other file's."""
-    from bridge.adapters.problems import AdapterProblem
     from bridge.adapters.registry import load_file
+    from bridge.adapters.schema import AdapterProblem
 
     try:
         return load_file(path)
@@ -380,7 +380,7 @@ def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: flo
 
 
 def _document(result: Result) -> dict[str, object]:
-    from bridge.adapters.view import plain
+    from bridge.adapters.escapes import plain
 
     document = dataclasses.asdict(result)
     document["captures"] = dict(result.captures)

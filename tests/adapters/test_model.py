@@ -19,7 +19,7 @@ from bridge.adapters.reading import LoadedFile, read_adapter
 from bridge.adapters.schema import json_schema, keys_of
 
 if TYPE_CHECKING:
-    from bridge.adapters.problems import AdapterProblem
+    from bridge.adapters.schema import AdapterProblem
 
 BUILTIN = sorted((Path(registry.__file__).parent / "builtin").glob("*.yaml"))
 FOREIGN = sorted((Path(__file__).parent / "foreign").glob("*.yaml"))

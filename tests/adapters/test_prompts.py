@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.adapters.escapes import visible
 from bridge.adapters.patterns import compiled, marker_pattern, translated
 from bridge.adapters.prompts import PromptDetector
-from bridge.adapters.view import visible
 
 E = "\x1b"
 LINE_START = r"(^|\n)>>> "

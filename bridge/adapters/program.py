@@ -1,25 +1,39 @@
-"""From the start of a program to its first prompt."""
+"""A running program with all that it needs: from its start to its first prompt, and its end."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.adapters.channel import DRAWN
+from bridge.adapters.channel import DRAWN, Channel, Transcript
 from bridge.adapters.ending import EndDetector, recheck_delay
+from bridge.adapters.escapes import Announcements, plain, protocol_number, visible
+from bridge.adapters.exchange import Exchange
+from bridge.adapters.integration import SessionFolder
+from bridge.adapters.launch import prepare
 from bridge.adapters.patterns import search, usable
-from bridge.adapters.prompts import PromptDetector, PromptRules
+from bridge.adapters.prompts import PromptDetector, PromptRules, prompt_rules
 from bridge.adapters.render import render, trimmed
-from bridge.adapters.view import plain, visible
+from bridge.adapters.terminal import Terminal
 from bridge.errors import AdapterNotReady
 
 if TYPE_CHECKING:
-    from bridge.adapters.channel import Channel
+    from collections.abc import Callable, Mapping
+
+    from bridge.adapters.integration import Script
+    from bridge.adapters.model import AdapterFile
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a script is typed although the program doesn't seem to read."""
 _PAUSE = 0.01
 """Silence of a program that reads after which it has read the last line."""
+
+
+_LEAVING = 0.5
+"""Seconds that a program has to leave a mode before it is told to end."""
 
 
 class Readiness:
@@ -92,7 +106,7 @@ class Readiness:
         announced = [mark.offset for mark in self._detector.marks if mark.code == "A"]
         drawn = self._first.at_end.start if self._first is not None and self._first.at_end else 0
         channel.greeting = channel.between(announced[-1] if announced else drawn)[0]
-        channel.forget(channel.prompt_end)
+        channel.transcript.forget(channel.prompt_end)
 
     def _is_awaited(self) -> bool:
         """``wait_for_event: custom``: `wait_for` was printed, or the time for output to settle is over."""
@@ -109,7 +123,7 @@ class Readiness:
         if channel.rules.osc:
             return channel.input_began and any(mark.code == "A" for mark in self._detector.marks)
         if self._first is None:
-            reading = channel.is_reading(channel.terminal.state().canonical)
+            reading = channel.terminal.is_reading()
             return channel.quiet >= self._detector.rules.settle and reading is not False
         return self._first_wait() == 0.0
 
@@ -123,9 +137,9 @@ class Readiness:
         if self._first.at_end is None:
             return None
         wait = 0.025
-        if canonical := channel.terminal.state().canonical:
+        if channel.terminal.state().canonical:
             # Banners hold prompt-like texts more often than output does: the program has to read.
-            wait = {True: 0.0, False: 1.0, None: 0.05}[channel.is_reading(canonical)]
+            wait = {True: 0.0, False: 1.0, None: 0.05}[channel.terminal.is_reading()]
         left = max(wait - channel.quiet, 0.0)
         return min(left, recheck_delay(channel.quiet)) if left else 0.0
 
@@ -140,11 +154,11 @@ class Readiness:
         while time.monotonic() < latest and not channel.terminal.ended:
             canonical = channel.terminal.state().canonical
             if not channel.offset:
-                if time.monotonic() - self._begun >= silent and channel.is_reading(canonical):
+                if time.monotonic() - self._begun >= silent and channel.terminal.is_reading():
                     return  # it reads and shows no prompt at all
             elif canonical is False or channel.quiet >= settled:
                 return  # a line editor is at its prompt, or output has settled
-            elif canonical and channel.quiet >= 0.05 and channel.is_reading(canonical):
+            elif canonical and channel.quiet >= 0.05 and channel.terminal.is_reading():
                 return
             channel.pump(0.02 if channel.offset else 0.1)
 
@@ -156,7 +170,7 @@ class Readiness:
                 quiet = channel.quiet
                 if quiet >= _LINE_GAP:
                     break
-                if quiet >= _PAUSE and channel.is_reading(channel.terminal.state().canonical):
+                if quiet >= _PAUSE and channel.terminal.is_reading():
                     break
                 first.follow(channel.pump(_PAUSE)[0])
             channel.type(line)
@@ -174,3 +188,84 @@ class Readiness:
             primary = channel.rules.primary
             wanted = f"a prompt like {primary!r}" if primary else "to read, silently: it has no prompt"
         return AdapterNotReady(f"{what}\n  expected: {wanted}\n  printed: {seen}\n  next: run it by hand")
+
+
+class ProgramRun:
+    def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
+        """Start it and wait until it takes commands; raises what ``Adapter.start`` raises."""
+        self.adapter = adapter
+        self.folder = SessionFolder()
+        try:
+            launch = prepare(adapter, script, self.folder, options.env or {})
+            self.terminal = Terminal(
+                launch.argv,
+                env=launch.env,
+                cwd=os.fspath(options.cwd or os.path.expanduser("~")),
+                # Line editors wrap what is longer than a line, and then move the cursor about.
+                size=(options.rows or 50, options.columns or 8192),
+                folder=self.folder.path,
+            )
+        except BaseException:
+            self.folder.remove()
+            raise
+        self.channel = Channel(
+            adapter,
+            self.terminal,
+            prompt_rules(adapter, has_script=script is not None),
+            Announcements(
+                nonce=launch.nonce, number=protocol_number(adapter.prompt.shell_integration.markers.prompt_start)
+            ),
+            Transcript(options.output_limit),
+        )
+        self.channel.listener = options.listener
+        self.exchange = Exchange(self.channel)
+        try:
+            Readiness(self.channel, options.ready_timeout).wait(launch.injection)
+            if launch.nonce:
+                self.folder.hide_script(of_shell=adapter.family == "shell")
+        except BaseException as error:
+            self.abandon()
+            if isinstance(error, AdapterNotReady):
+                error.add_note(f"command line: {launch.argv}")
+            raise
+
+    def abandon(self) -> None:
+        self.terminal.close()
+        self.folder.remove()
+
+    def end(self) -> None:
+        """Lead it out of its modes, give it its shutdown command and the grace for that; then by force."""
+        shutdown, terminal = self.adapter.lifecycle.shutdown, self.terminal
+        try:
+            if shutdown.command and self._takes_commands():
+                self.exchange.leave_modes(_LEAVING)
+            if shutdown.command and self._takes_commands():
+                self.channel.type(shutdown.command)
+                terminal.wait(max(shutdown.grace_ms, 0) / 1000)
+            if not terminal.ended and shutdown.force_signal != "kill":
+                terminal.signal(_signal_number(shutdown.force_signal))
+                terminal.wait(0.5)
+        finally:
+            self.abandon()
+
+    def _takes_commands(self) -> bool:
+        return not self.terminal.ended and self.channel.pending is None
+
+
+def _signal_number(name: str) -> int:
+    return int(getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", signal.SIGKILL))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """How a program is started; see :meth:`bridge.Adapter.start`."""
+
+    cwd: str | os.PathLike[str] | None = None
+    env: Mapping[str, str] | None = None
+    columns: int | None = None
+    rows: int | None = None
+    ready_timeout: float = 30.0
+    output_limit: int = 32 * 1024 * 1024
+    listener: Callable[[bytes], None] | None = None
+    idle_timeout: float | None = None
+    probe: bool = True
