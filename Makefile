@@ -17,7 +17,7 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-slow test-real real-clis lint coverage bench limits lock plan picture docs dist contract clean
+.PHONY: demo quick test test-slow test-real real-clis lint coverage bench limits figures lock plan picture docs dist contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
@@ -57,6 +57,10 @@ bench: $(VENV)/.dev       ## timings, side by side with what one would use inste
 
 limits: $(VENV)/.dev      ## the figures of the table of limits in bridge/shell/README.md
 	$(BIN)/python benchmarks/limits.py
+
+figures: $(VENV)/.dev     ## size of the house, what an iteration and a verify pass through, what a start costs
+	$(BIN)/python -m compileall -q bridge
+	$(BIN)/python -m benchmarks.house
 
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv

@@ -1,0 +1,129 @@
+"""Figures of the house: its size, what an iteration and ``verify`` pass through, what a start of ``run`` costs."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bridge.setups import kinds
+from tests.examples import SETUPS, project
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "bridge"
+
+_ITERATION = """
+import json, sys
+from itertools import islice
+import bridge
+from bridge import Loop
+package, project, output = sys.argv[1:]
+visited, importing = [], [0]
+def note(frame, event, argument):
+    name = frame.f_code.co_filename
+    if event not in ("call", "return") or not name.startswith(package):
+        return
+    if frame.f_code.co_name == "<module>":
+        importing[0] += 1 if event == "call" else -1
+    elif event == "call" and not importing[0]:
+        visited.append(name[len(package) + 1:])
+begun = 0
+for event in Loop.open(project, max_iterations=2):
+    if type(event).__name__ == "IterationStarted":
+        begun += 1
+        sys.setprofile(note if begun == 1 else None)
+with open(output, "w") as file:
+    json.dump(list(dict.fromkeys(visited)), file)
+"""
+_VERIFY = """
+import json, sys
+output, *sys.argv[1:] = sys.argv[1:]
+from bridge.cli import main
+try:
+    main()
+finally:
+    with open(output, "w") as file:
+        json.dump([name for name in sys.modules if name.startswith("bridge.")], file)
+"""
+
+
+def size() -> str:
+    """Lines and files, in all and per room, and who outside of ``setups/NAME/`` names a kind."""
+    files = {path.relative_to(PACKAGE): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
+    lines = {path: text.count("\n") for path, text in files.items()}
+    rooms: dict[str, tuple[int, int]] = {}
+    for path, count in lines.items():
+        room = path.parts[0] if len(path.parts) > 1 else "(top)"
+        rooms[room] = (rooms.get(room, (0, 0))[0] + count, rooms.get(room, (0, 0))[1] + 1)
+    named = re.compile(f"[\"']({'|'.join(sorted(kinds()))})[\"']")
+    own = [str(path) for path, text in files.items() if path.parts[0] != "setups" and named.search(text)]
+    short, long = sum(n < 60 for n in lines.values()), sum(n > 300 for n in lines.values())
+    head = f"bridge/: {sum(lines.values()):,} lines in {len(files)} files, {short} below 60 lines, {long} above 300"
+    table = "".join(
+        f"\n  {room:<12} {count:>7,} lines {number:>4} files" for room, (count, number) in sorted(rooms.items())
+    )
+    return f"{head}{table}\n  outside of setups/ a kind is named in: {', '.join(own) or 'nothing'}"
+
+
+def iteration(folder: Path) -> str:
+    """What is entered between two iterations of a bmalph loop: files, and visits of rooms by first entry."""
+    output = folder / "visited.json"
+    with project(SETUPS["bmalph"], folder / "traced") as made:
+        words = [sys.executable, "-c", _ITERATION, str(PACKAGE), str(made.path), str(output)]
+        subprocess.run(words, cwd=made.path, env=made.environment(), check=True, capture_output=True)
+        visited: list[str] = json.loads(output.read_text())
+    rooms = [name.partition("/")[0] for name in visited]
+    visits = sum(room != before for room, before in zip(rooms, ["", *rooms], strict=False))
+    return f"one iteration of bmalph: {len(visited)} files, {visits} visits of rooms ({len(set(rooms))} rooms)"
+
+
+def verify(folder: Path) -> str:
+    """What ``verify drivers/codex.sh`` loads."""
+    output = folder / "loaded.json"
+    words = [sys.executable, "-c", _VERIFY, str(output), "verify", str(ROOT / "drivers/codex.sh")]
+    subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
+    loaded: list[str] = json.loads(output.read_text())
+    packages = {name.rpartition(".")[0] for name in loaded}
+    return (
+        f"verify drivers/codex.sh: {len(loaded)} modules of ours, {len(set(loaded) - packages)} of them no packages"
+    )
+
+
+def start(folder: Path, rounds: int = 9) -> str:
+    """CPU time of a loop of one instant turn in a plain folder, host and all that it starts."""
+    spent = []
+    for number in range(rounds):
+        with project(SETUPS["plain"], folder / str(number)) as made:
+            made.done_after()
+            words = [sys.executable, "-m", "bridge", *made.example.words]
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(
+                words,
+                cwd=made.path,
+                env=made.environment(PYTHONDONTWRITEBYTECODE=""),
+                check=True,
+                capture_output=True,
+            )
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    low, *_, high = sorted(spent)
+    middle = statistics.median(spent)
+    return f"run, one instant turn: {1000 * middle:.0f} ms of CPU ({1000 * low:.0f} to {1000 * high:.0f})"
+
+
+def main() -> str:
+    """Measure; returns the figures, a line each."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        return "\n".join((size(), iteration(folder), verify(folder), start(folder)))
+
+
+if __name__ == "__main__":
+    print(main())
