@@ -91,7 +91,7 @@ def _act(control: Controller, folder: Folder, words: Sequence[str], given: Argum
         options = replace(options, dry_run=True)
     opening = partial(control.open, folder, given, options)
     notices = nullcontext()
-    if "--notify-on" in control.grammar.own:
+    if "--notify-on" in control.grammar:
         notify = read_notify(os.environ, given.own.get("--notify", ()), given.last("--notify-on"))
         notices = notifying(notify)  # type: ignore[assignment]
     with _ignoring_hangups() if control.outlives_terminal else nullcontext(), guarded(), notices:
@@ -201,6 +201,7 @@ def _monitor(
     here = [sys.executable, "-P", "-c"]
     package = str(Path(__file__).resolve().parents[2])
     loop = ["bash", str(stand_in)] if control.by_path else [*here, _START.format(""), package, "run"]
+    with_value = {name for name, flag in control.grammar.items() if flag.takes and not flag.optional}
     session = f"ralph-{int(time.time())}-{os.getpid()}"
     # In a tmux of its own, or it would ask the one that we are in to nest.
     env = {name: value for name, value in os.environ.items() if name != "TMUX"}
@@ -208,7 +209,7 @@ def _monitor(
         folder,
         session=session,
         loop=loop,
-        words=without_monitor(words, control.grammar.with_value),
+        words=without_monitor(words, with_value),
         watch=[*here, _START.format("sys.argv[1:] = ['watch']; "), package],
         env=os.environ,
         names=[*control.names, *(name for key in control.keys for name in (key.name, key.alias) if name)],

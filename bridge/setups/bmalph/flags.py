@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError
 from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
-from bridge.setups.dot_ralph.flags import Arguments, Grammar
+from bridge.setups.dot_ralph.flags import COMMON, OWN, Arguments, usage
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.settings import KEYS
 from bridge.setups.options import RunOptions
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 USAGE = f"""\
 Usage: ralph_loop.sh [OPTIONS]
 
-{flags.USAGE.format(calls="runs that may succeed")}
+{usage(COMMON, KEYS)}
 
-{flags.OWN_USAGE}
+ralph-bridge's own:
+{usage(OWN)}
 
 Settings: .ralph/.ralphrc and the environment; options are stronger than both.
 ralph-bridge stands in for this script. `ralph-bridge eject` brings the original back.
 """
 
-GRAMMAR = Grammar(flags={"-l": "live", "--live": "live"})
+GRAMMAR = flags.grammar(COMMON, OWN)
 
 
 def parse(arguments: Sequence[str]) -> Arguments:

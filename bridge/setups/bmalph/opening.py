@@ -23,7 +23,7 @@ from bridge.setups.dot_ralph.opening import (
     settings_of,
 )
 from bridge.setups.dot_ralph.policy import state_of
-from bridge.setups.dot_ralph.settings import resolve
+from bridge.setups.dot_ralph.settings import KEYS, resolve
 from bridge.setups.dot_ralph.tools import about_tools
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def open_loop(folder: Folder, options: RunOptions, tell: Callable[[str], None]) 
         bridge.errors.BridgeError: the driver can't be loaded.
     """
     extra = options.globals
-    given = {**settings_of(extra), **given_settings(options, own=True)}
+    given = {**settings_of(extra), **given_settings(options, KEYS)}
     settings = ready(folder, env=os.environ, options=given)
     for notice in settings.notices:
         tell(notice)

@@ -31,10 +31,10 @@ UNUSED_KEYS: tuple[SettingKey, ...] = (
 
 OWN_KEYS: tuple[SettingKey, ...] = (
     both("retry_seconds", "RALPH_BRIDGE_RETRY_SECONDS", values.seconds(), "30",
-          "Wait after a failed run; doubles with each failure in a row."),
+          "Wait after a failed run; doubles with each failure in a row.", option="retry_delay"),
     both("retry_max_seconds", "RALPH_BRIDGE_RETRY_MAX_SECONDS", values.seconds(), "600", "That wait's longest."),
     both("retry_limit", "RALPH_BRIDGE_RETRY_LIMIT", values.whole(0), "0",
-          "Failures in a row that end the loop; 0 is never."),
+          "Failures in a row that end the loop; 0 is never.", option="max_failures"),
     both("poll_seconds", "RALPH_BRIDGE_POLL_SECONDS", values.seconds(), "2",
           "How often progress.json is written while a run lasts."),
     both("pause_seconds", "RALPH_BRIDGE_PAUSE_SECONDS", values.seconds(), "5", "Pause between two iterations."),

@@ -1,4 +1,4 @@
-"""The command lines of both controllers. Pure: arguments in, what they ask for out.
+"""The command lines of both controllers, from one table each. Pure: arguments in, what they ask for out.
 
 As in the originals, options act in the order in which they stand: the first of those that do something at once
 (help, status, resets) decides, and what stands behind it is not looked at; what stands before it must be right.
@@ -14,63 +14,69 @@ from typing import TYPE_CHECKING
 from bridge.setups.dot_ralph.keys import GivenOption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-USAGE = """\
-  -h, --help                 this text
-  -c, --calls N              {calls} per clock hour (100)
-  -p, --prompt FILE          the prompt (.ralph/PROMPT.md)
-  -s, --status               show status.json
-  -m, --monitor              run in tmux, with the live log and the status beside it
-  -v, --verbose              tell more while a run lasts
-  -l, --live                 show the agent's output while it comes
-  -t, --timeout MIN          minutes that one run may take: 1 to 120 (15)
-      --reset-circuit        close the circuit breaker and reset the session
-      --circuit-status       show the circuit breaker
-      --auto-reset-circuit   close an open circuit breaker at start
-      --reset-session        reset the session
-      --output-format FORMAT json or text (json)
-      --allowed-tools LIST   tools that the agent may use, separated by commas
-      --no-continue          start a new session in every run
-      --session-expiry H     hours without use after which a session is not resumed (24)"""
-"""What both have."""
+    from bridge.setups.dot_ralph.keys import SettingKey
 
-OWN_USAGE = """\
-ralph-bridge's own:
-      --max-iterations N     end after N runs (never)
-      --max-minutes MIN      end after MIN minutes (never)"""
 
-_AT_ONCE = {
-    "-h": "help",
-    "--help": "help",
-    "-s": "status",
-    "--status": "status",
-    "--reset-circuit": "reset-circuit",
-    "--circuit-status": "circuit-status",
-    "--reset-session": "reset-session",
-}
-_SWITCHES = {
-    "-v": ("verbose", "true"),
-    "--verbose": ("verbose", "true"),
-    "--auto-reset-circuit": ("cb_auto_reset", "true"),
-    "--no-continue": ("session_continuity", "false"),
-}
-_FIELDS = {
-    "-c": "max_calls_per_hour",
-    "--calls": "max_calls_per_hour",
-    "-p": "prompt_file",
-    "--prompt": "prompt_file",
-    "-t": "timeout_minutes",
-    "--timeout": "timeout_minutes",
-    "--output-format": "output_format",
-    "--allowed-tools": "allowed_tools",
-    "--session-expiry": "session_expiry_hours",
-}
-_OWN = frozenset({"--max-iterations", "--max-minutes"})
-_FLAGS = {"-m": "monitor", "--monitor": "monitor"}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One option: what it is called, what it gives, and its line in the help.
 
-Check = tuple["Callable[[str], bool]", str]
-"""Says whether a text will do, and what is expected."""
+    Attributes:
+        names: the short one first.
+        takes: the word behind it, as people call it; '': it takes none.
+        text: its line; '': it is in no help. ``{meaning}`` and ``{default}`` are those of its setting.
+        field: the setting that it gives. value: the text that it gives without a word behind it.
+        check: whether a word will do. expected: what would.
+        optional: where no word follows, it gives `value`; with one, the word is noted, and no setting.
+        action: what it does at once, and words for that. rest: it takes those behind it, too.
+        mark: what is noted where it gives nothing else.
+    """
+
+    names: tuple[str, ...]
+    takes: str = ""
+    text: str = ""
+    field: str = ""
+    value: str = "true"
+    check: Callable[[str], bool] = lambda _text: True
+    expected: str = ""
+    optional: bool = False
+    action: tuple[str, ...] = ()
+    rest: bool = False
+    mark: str = ""
+
+    @property
+    def noted(self) -> bool:
+        """A word behind it is noted under its name; ``--option=value`` is understood, too."""
+        return bool(self.takes) and (self.optional or not self.field)
+
+
+Grammar = dict[str, Flag]
+"""Each option of a controller by each of its names."""
+
+
+def grammar(*tables: Iterable[Flag]) -> Grammar:
+    """The options of some tables, by name."""
+    return {name: flag for table in tables for flag in table for name in flag.names}
+
+
+def usage(flags: Iterable[Flag], keys: Iterable[SettingKey] = ()) -> str:
+    """The lines of the help, in the order of a table; `keys` know what settings mean.
+
+    >>> usage([Flag(names=("-c", "--calls"), takes="N", text="runs per hour")])
+    '  -c, --calls N              runs per hour'
+    """
+    known = {
+        key.field: {"meaning": key.meaning[:1].lower() + key.meaning[1:-1], "default": key.default} for key in keys
+    }
+    return "\n".join(_head(flag) + flag.text.format(**known.get(flag.field, {})) for flag in flags if flag.text)
+
+
+def _head(flag: Flag) -> str:
+    indent = "  " if len(flag.names[0]) == 2 else "      "
+    head = f"{indent}{', '.join(flag.names)} {flag.takes}".rstrip()
+    return f"{head:<28} " if len(head) <= 28 else f"{head}  "
 
 
 def whole(least: int, most: int = 999_999_999) -> Callable[[str], bool]:
@@ -82,42 +88,48 @@ def _positive(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", text) is not None and float(text) > 0
 
 
-_CHECKED: dict[str, Check] = {
-    "timeout_minutes": (whole(1, 120), "a whole number of minutes from 1 to 120"),
-    "output_format": (lambda text: text in ("json", "text"), "json or text"),
-    "session_expiry_hours": (whole(1), "hours, at least 1"),
-    "prompt_file": (bool, "a file"),
-    "--max-iterations": (whole(1), "a whole number, at least 1"),
-    "--max-minutes": (_positive, "minutes, more than 0, such as 90 or 0.5"),
-}
+def _option(names: str, takes: str, text: str, field: str = "", **more: object) -> Flag:
+    return Flag(names=tuple(names.split()), takes=takes, text=text, field=field, **more)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """Which options there are beside those that both controllers have.
+TIMEOUT = _option(
+    "-t --timeout",
+    "MIN",
+    "minutes that one run may take: 1 to 120 ({default})",
+    "timeout_minutes",
+    check=whole(1, 120),
+    expected="a whole number of minutes from 1 to 120",
+)
+TOOLS = _option("--allowed-tools", "LIST", "tools that the agent may use, separated by commas", "allowed_tools")
+COMMON: tuple[Flag, ...] = (
+    _option("-h --help", "", "this text", action=("help",)),
+    _option("-c --calls", "N", "{meaning} ({default})", "max_calls_per_hour"),
+    _option("-p --prompt", "FILE", "the prompt (.ralph/PROMPT.md)", "prompt_file", check=bool, expected="a file"),
+    _option("-s --status", "", "show status.json", action=("status",)),
+    _option("-m --monitor", "", "run in tmux, with the live log and the status beside it", mark="monitor"),
+    _option("-v --verbose", "", "{meaning}", "verbose"),
+    _option("-l --live", "", "show the agent's output while it comes", mark="live"),
+    TIMEOUT,
+    _option("--reset-circuit", "", "close the circuit breaker and reset the session", action=("reset-circuit",)),
+    _option("--circuit-status", "", "show the circuit breaker", action=("circuit-status",)),
+    _option("--auto-reset-circuit", "", "close an open circuit breaker at start", "cb_auto_reset"),
+    _option("--reset-session", "", "reset the session", action=("reset-session",)),
+    _option("--output-format", "FORMAT", "json or text ({default})", "output_format",
+            check=lambda text: text in ("json", "text"), expected="json or text"),
+    TOOLS,
+    _option("--no-continue", "", "start a new session in every run", "session_continuity", value="false"),
+    _option("--session-expiry", "H", "{meaning} ({default})", "session_expiry_hours",
+            check=whole(1), expected="hours, at least 1"),
+)  # fmt: skip
+"""What both have."""
 
-    Attributes:
-        switches: option to a setting's field and its text.
-        fields: option with a value, to the field.
-        own: options with a value that are no settings; ``--option=value`` is understood, too.
-        optional: of those, the ones that are something else where no value follows.
-        flags: option to its name, or to '' where nothing comes of it.
-        with_rest: option to an action that takes the words behind it, and what is put before them.
-        checked: what a value has to be, by field, or by option where it is no setting.
-    """
-
-    switches: dict[str, tuple[str, str]] = field(default_factory=dict)
-    fields: dict[str, str] = field(default_factory=dict)
-    own: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()
-    flags: dict[str, str] = field(default_factory=dict)
-    with_rest: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    checked: dict[str, Check] = field(default_factory=dict)
-
-    @property
-    def with_value(self) -> frozenset[str]:
-        """Options that take the word behind them."""
-        return frozenset({*_FIELDS, *self.fields, *_OWN, *self.own})
+OWN: tuple[Flag, ...] = (
+    _option("--max-iterations", "N", "end after N runs (never)", check=whole(1),
+            expected="a whole number, at least 1"),
+    _option("--max-minutes", "MIN", "end after MIN minutes (never)", check=_positive,
+            expected="minutes, more than 0, such as 90 or 0.5"),
+)  # fmt: skip
+"""What neither original has."""
 
 
 @dataclass(slots=True)
@@ -129,7 +141,7 @@ class Arguments:
             grammar's, ``unknown`` (an option), or ``error``: then `message` says why, and the exit code is 1.
         options: settings by field.
         own: values of options that are no settings, by option, each time that it was given.
-        flags: names of those that were given.
+        flags: marks of those that were given.
         words: what `action` takes.
         message: what was wrong.
     """
@@ -158,51 +170,44 @@ class Arguments:
         return None if given is None else float(given)
 
 
-def parse(arguments: Sequence[str], grammar: Grammar) -> Arguments:
+def parse(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
     """Read the options; nothing is looked up, started or written (traps T26, F20, F27).
 
-    >>> parse(["-c", "5", "--status", "--nonsense"], Grammar()).action
+    >>> parse(["-c", "5", "--status", "--nonsense"], grammar(COMMON)).action
     'status'
     """
     found, rest = Arguments(), list(arguments)
     while rest and found.action == "run":
-        _read(found, rest, grammar)
+        _read(found, rest, flags)
     return found
 
 
-def _read(found: Arguments, rest: list[str], grammar: Grammar) -> None:
+def _read(found: Arguments, rest: list[str], flags: Mapping[str, Flag]) -> None:
     """Read one option, with its value."""
     option, equals, value = rest[0].partition("=")
-    if equals and option in _OWN | grammar.own | grammar.optional:
+    if equals and option in flags and flags[option].noted:
         rest[0] = value
     else:
         option = rest.pop(0)
-    flags, switches = _FLAGS | grammar.flags, _SWITCHES | grammar.switches
-    if option in _AT_ONCE:
-        found.action = _AT_ONCE[option]
-    elif option in grammar.with_rest:
-        found.action, *before = grammar.with_rest[option]
-        found.words = (*before, *rest)
-    elif option in grammar.with_value or (option in grammar.optional and rest and not rest[0].startswith("-")):
-        _read_value(found, option, rest, grammar)
-    elif option in switches:
-        name, text = switches[option]
-        found.options[name] = GivenOption(option, text)
-    elif option in flags:
-        found.flags.add(flags[option])
-    else:
+    if (flag := flags.get(option)) is None:
         found.action, found.message = "unknown", f"Unknown option: {option}"
+    elif flag.action:
+        found.action, *before = flag.action
+        found.words = (*before, *rest) if flag.rest else ()
+    elif flag.takes and not (flag.optional and (not rest or rest[0].startswith("-"))):
+        _read_value(found, option, rest, flag)
+    elif flag.field:
+        found.options[flag.field] = GivenOption(option, flag.value)
+    else:
+        found.flags.add(flag.mark)
 
 
-def _read_value(found: Arguments, option: str, rest: list[str], grammar: Grammar) -> None:
+def _read_value(found: Arguments, option: str, rest: list[str], flag: Flag) -> None:
     if not rest:
         found.action, found.message = "error", f"{option} needs a value\n  next: --help lists the options"
-        return
-    name, text = (_FIELDS | grammar.fields).get(option, option), rest.pop(0)
-    check, expected = (_CHECKED | grammar.checked).get(name, (None, ""))
-    if check is not None and not check(text):
-        found.action, found.message = "error", f"{option} is {text!r}: expected {expected}"
-    elif name == option:
+    elif not flag.check(text := rest.pop(0)):
+        found.action, found.message = "error", f"{option} is {text!r}: expected {flag.expected}"
+    elif flag.noted:
         found.own.setdefault(option, []).append(text)
     else:
-        found.options[name] = GivenOption(option, text)
+        found.options[flag.field] = GivenOption(option, text)

@@ -65,6 +65,7 @@ class SettingKey:
         alias: its public name in the environment, which is stronger than `name`; ``""``: there is none.
         in_file: the key that ``.ralphrc`` accepts for it; ``""``: none, environment only.
         empty_counts: an empty value in the environment counts as given. Elsewhere it is as if unset.
+        option: the option of a run that gives it, too, by its name in :data:`bridge.setups.options.OPTIONS`.
     """
 
     field: str
@@ -75,11 +76,14 @@ class SettingKey:
     alias: str = ""
     in_file: str = ""
     empty_counts: bool = False
+    option: str = ""
 
 
-def both(field: str, name: str, kind: Kind, default: str, meaning: str, alias: str = "") -> SettingKey:
+def both(
+    field: str, name: str, kind: Kind, default: str, meaning: str, alias: str = "", option: str = ""
+) -> SettingKey:
     """A setting of the environment and of the file, which calls it by its public name."""
-    return SettingKey(field, name, kind, default, meaning, alias, alias or name)
+    return SettingKey(field, name, kind, default, meaning, alias, alias or name, option=option)
 
 
 def look_up(

@@ -14,20 +14,21 @@ from bridge.loop.store import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.folder import own_files
-from bridge.setups.dot_ralph.keys import GivenOption
+from bridge.setups.dot_ralph.keys import GivenOption, as_text
 from bridge.setups.dot_ralph.policy import FolderState
-from bridge.setups.dot_ralph.tools import OPTION
+from bridge.setups.options import OPTIONS
 from bridge.setups.projects import active_run, require_words
 from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
 
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.dot_ralph.policy import FolderPolicy
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.dot_ralph.store import FolderStore
@@ -38,28 +39,21 @@ S = TypeVar("S", bound=FolderState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 
-def given_settings(options: RunOptions, *, own: bool) -> dict[str, GivenOption]:
-    """What the options of a run say about settings, by field.
+def given_settings(options: RunOptions, keys: Iterable[SettingKey]) -> dict[str, GivenOption]:
+    """What the options of a run say about the settings of a kind, by field."""
+    found = {key.field: (OPTIONS[key.option].flag, _text_of(options, key.option)) for key in keys if key.option}
+    given = {field: GivenOption(flag, os_text(text)) for field, (flag, text) in found.items() if text is not None}
+    return {**given, **options.given}
 
-    Args:
-        options: of the run.
-        own: the driver and the minutes of a turn are settings, too.
-    """
-    driver, timeout = (options.script("driver"), options.timeout) if own else (None, None)
-    given = {
-        "platform_driver": ("--driver", driver),
-        "prompt_file": ("--prompt", options.prompt),
-        "max_calls_per_hour": ("--calls", options.calls),
-        "timeout_minutes": ("--timeout", None if timeout is None else str(math.ceil(timeout))),
-        "retry_seconds": ("--retry-delay", None if options.retry_delay is None else f"{options.retry_delay:g}"),
-        "retry_limit": ("--max-failures", None if options.max_failures is None else str(options.max_failures)),
-        "session_continuity": ("--no-continue", None if options.resume else "false"),
-        "allowed_tools": (OPTION, options.allowed_tools),
-    }
-    found = {
-        field: GivenOption(option, os_text(text)) for field, (option, text) in given.items() if text is not None
-    }
-    return {**found, **options.given}
+
+def _text_of(options: RunOptions, name: str) -> str | None:
+    """The text of an option as a settings file has it; None: nothing was asked."""
+    value = getattr(options, name)
+    if value is None or value is True:
+        return None
+    if name == "driver":
+        return options.script("driver")
+    return as_text(math.ceil(value) if name == "timeout" else value)  # settings know whole minutes
 
 
 def loop_settings(

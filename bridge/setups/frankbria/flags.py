@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
-from bridge.setups.dot_ralph.flags import Arguments, Check, Grammar, whole
+from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, usage, whole
 from bridge.setups.frankbria.adoption import hand_over
 from bridge.setups.frankbria.keys import KEYS
 from bridge.setups.frankbria.layout import folder_of
@@ -23,72 +24,6 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.opening import FrankbriaLoop
 
-USAGE = f"""\
-Usage: ralph [OPTIONS]
-
-{flags.USAGE.format(calls="runs")}
-      --dry-run              show what would run, and stop
-  -n, --notify               notify on the desktop, else ring the bell
-  -b, --backup               keep the work tree as a branch before each run
-      --rollback [BRANCH]    check such a branch out; without one, list them
-      --show-tool-args       with --live, show what tools are given
-
-{flags.OWN_USAGE}
-      --driver NAME|PATH     run another CLI than claude, through one of our drivers or yours
-      --max-failures N       end after N failed runs in a row (never; equal ones open the circuit breaker)
-      --max-cost USD, --max-tokens N  end when so much is used
-      --tokens-per-hour N    wait for the next clock hour after so many
-      --price-in USD, --price-out USD  price of a million tokens, for a CLI that tells no cost
-      --notify COMMAND|URL   tell somebody else; --notify-on LIST says of what (docs/notify.md)
-      --completion-promise TEXT  end when the agent promises TEXT, too
-      --set NAME=VALUE       any setting of .ralphrc, or a global of the driver
-      --project DIR          the project's folder
-  -q, --quiet                no line about the steps
-
-Settings: .ralphrc and the environment; the environment is stronger than the file, options are stronger than both.
-Queue options go to the original. Sandboxes and GitHub issues are the original's, too: nothing starts here then.
-"""
-
-_QUEUE = {
-    "--queue-status": "status",
-    "--process-queue": "process",
-    "--resume-queue": "resume",
-    "--queue-next": "next",
-    "--queue-clear": "clear",
-    "--queue-remove": "remove",
-}
-_SWITCHES = {
-    "--dry-run": "dry_run",
-    "-n": "notifications",
-    "--notify": "notifications",
-    "-b": "backup",
-    "--backup": "backup",
-    "--show-tool-args": "show_tool_args",
-    "-l": "live",
-    "--live": "live",
-}
-_FIELDS = {
-    "--sandbox": "sandbox",
-    "--github-issue": "github_issue",
-    "--agent-provider": "provider",
-    "--max-failures": "retry_limit",
-    "--retry-delay": "retry_seconds",
-    "--max-cost": "max_cost",
-    "--max-tokens": "max_tokens",
-    "--tokens-per-hour": "tokens_per_hour",
-    "--price-in": "price_in",
-    "--price-out": "price_out",
-}
-_OWN = {"--driver", "--completion-promise", "--set", "--project", "--setup", "--notify-on"}
-_SANDBOX = {
-    *(f"--sandbox-{name}" for name in ("image", "memory", "cpus", "network", "template", "id", "timeout")),
-    *("--sandbox-max-cost", "--sandbox-cost-alert", "--sync-include", "--sync-exclude"),
-}
-_ISSUE = {"--comment-interval", "--followup-label", "--add-label"}
-_ISSUE_SWITCHES = {
-    *("--comment-progress", "--auto-close", "--close-summary", "--create-pr", "--link-issue", "--draft-pr"),
-    "--create-followups",
-}
 _TOOL = re.compile(r"(?:[A-Z][A-Za-z]*|mcp__[\w.*-]+|\*)(?:\(.+\))?", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -102,28 +37,85 @@ def _minutes(text: str) -> bool:
     return 0 < float(text) <= 120 if fraction else whole(1, 120)(text)
 
 
-_CHECKED: dict[str, Check] = {
-    "timeout_minutes": (_minutes, "minutes from 1 to 120, or a part of them such as 0.5"),
-    "allowed_tools": (_tools, "names of tools, such as Read,Bash(git *),mcp__server__tool"),
-    "sandbox": (lambda text: text in ("docker", "e2b"), "docker or e2b"),
-    "--comment-interval": (whole(1), "a whole number, at least 1"),
-    "--set": (lambda text: _NAME.fullmatch(text.partition("=")[0]) is not None and "=" in text, "NAME=VALUE"),
-}
+_FLAGS: tuple[Flag, ...] = (
+    *(each for each in COMMON if each not in (TIMEOUT, TOOLS) and "--live" not in each.names),
+    replace(TIMEOUT, check=_minutes, expected="minutes from 1 to 120, or a part of them such as 0.5"),
+    replace(TOOLS, check=_tools, expected="names of tools, such as Read,Bash(git *),mcp__server__tool"),
+    Flag(names=("-l", "--live"), field="live", text="{meaning}"),
+    Flag(names=("--dry-run",), field="dry_run", text="{meaning}"),
+    Flag(names=("-n",), field="notifications", text="notify on the desktop, else ring the bell; so does --notify"),
+    Flag(names=("-b", "--backup"), field="backup", text="{meaning}"),
+    Flag(names=("--rollback",), action=("rollback",), rest=True,
+         text="[BRANCH]: check such a branch out; without one, list them"),
+    Flag(names=("--show-tool-args",), field="show_tool_args", text="{meaning}"),
+)  # fmt: skip
+"""The original's that we have."""
 
-GRAMMAR = Grammar(
-    switches={option: (name, "true") for option, name in _SWITCHES.items()},
-    fields=_FIELDS,
-    own=frozenset({*_OWN, *_SANDBOX, *_ISSUE}),
-    optional=frozenset({"--notify"}),
-    flags={
-        "-q": "quiet",
-        "--quiet": "quiet",
-        "--sandbox-keep-alive": "--sandbox-keep-alive",
-        **dict.fromkeys((*_ISSUE_SWITCHES, "--no-live"), ""),  # --no-live is so unless --live says otherwise
-    },
-    with_rest={"--rollback": ("rollback",)} | {option: ("queue", name) for option, name in _QUEUE.items()},
-    checked=_CHECKED,
+_OURS: tuple[Flag, ...] = (
+    *OWN,
+    Flag(names=("--driver",), takes="NAME|PATH",
+         text="run another CLI than claude, through one of our drivers or yours"),
+    Flag(names=("--max-failures",), takes="N", field="retry_limit",
+         text="end after N failed runs in a row (never; equal ones open the circuit breaker)"),
+    Flag(names=("--retry-delay",), takes="SECONDS", field="retry_seconds", text="{meaning} ({default})"),
+    Flag(names=("--max-cost",), takes="USD", field="max_cost", text="end when so much is spent"),
+    Flag(names=("--max-tokens",), takes="N", field="max_tokens", text="end when so many are used"),
+    Flag(names=("--tokens-per-hour",), takes="N", field="tokens_per_hour",
+         text="wait for the next clock hour after so many"),
+    Flag(names=("--price-in",), takes="USD", field="price_in", text="{meaning}"),
+    Flag(names=("--price-out",), takes="USD", field="price_out", text="{meaning}"),
+    Flag(names=("--notify",), takes="COMMAND|URL", optional=True, field="notifications", text="tell somebody else"),
+    Flag(names=("--notify-on",), takes="LIST", text="says of what (docs/notify.md)"),
+    Flag(names=("--completion-promise",), takes="TEXT", text="end when the agent promises TEXT, too"),
+    Flag(names=("--set",), takes="NAME=VALUE", text="any setting of .ralphrc, or a global of the driver",
+         check=lambda text: _NAME.fullmatch(text.partition("=")[0]) is not None and "=" in text,
+         expected="NAME=VALUE"),
+    Flag(names=("--project",), takes="DIR", text="the project's folder"),
+    Flag(names=("--setup",), takes="KIND"),
+    Flag(names=("-q", "--quiet"), mark="quiet", text="no line about the steps"),
+)  # fmt: skip
+
+_SANDBOX = (
+    *(f"--sandbox-{name}" for name in ("image", "memory", "cpus", "network", "template", "id", "timeout")),
+    *("--sandbox-max-cost", "--sandbox-cost-alert", "--sync-include", "--sync-exclude"),
 )
+_QUEUE = {
+    "--queue-status": "status",
+    "--process-queue": "process",
+    "--resume-queue": "resume",
+    "--queue-next": "next",
+    "--queue-clear": "clear",
+    "--queue-remove": "remove",
+}
+_NOT_HERE: tuple[Flag, ...] = (
+    Flag(names=("--sandbox",), takes="PROVIDER", field="sandbox",
+         check=lambda text: text in ("docker", "e2b"), expected="docker or e2b"),
+    Flag(names=("--sandbox-keep-alive",), mark="--sandbox-keep-alive"),
+    *(Flag(names=(name,), takes="VALUE") for name in _SANDBOX),
+    Flag(names=("--agent-provider",), takes="NAME", field="provider"),
+    Flag(names=("--github-issue",), takes="N", field="github_issue"),
+    Flag(names=("--comment-interval",), takes="N", check=whole(1), expected="a whole number, at least 1"),
+    Flag(names=("--followup-label",), takes="LABEL"),
+    Flag(names=("--add-label",), takes="LABEL"),
+    # --no-live is so unless --live says otherwise; the others say how an issue is dealt with.
+    Flag(names=("--no-live", "--comment-progress", "--auto-close", "--close-summary", "--create-pr", "--link-issue",
+                "--draft-pr", "--create-followups")),
+    *(Flag(names=(name,), action=("queue", what), rest=True) for name, what in _QUEUE.items()),
+)  # fmt: skip
+"""The original's that are understood, and refused or of no effect."""
+
+GRAMMAR = flags.grammar(_FLAGS, _OURS, _NOT_HERE)
+USAGE = f"""\
+Usage: ralph [OPTIONS]
+
+{usage(_FLAGS, KEYS)}
+
+ralph-bridge's own:
+{usage(_OURS, KEYS)}
+
+Settings: .ralphrc and the environment; the environment is stronger than the file, options are stronger than both.
+Queue options go to the original. Sandboxes and GitHub issues are the original's, too: nothing starts here then.
+"""
 
 
 def parse(arguments: Sequence[str]) -> Arguments:

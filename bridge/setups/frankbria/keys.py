@@ -25,9 +25,11 @@ TOOLS = ",".join(
 )
 
 
-def _key(field: str, name: str, kind: Kind, default: str, meaning: str, internal: str = "") -> SettingKey:
+def _key(
+    field: str, name: str, kind: Kind, default: str, meaning: str, internal: str = "", option: str = ""
+) -> SettingKey:
     """A setting of the file and of the environment; there its internal name, where it has one, is the stronger."""
-    return SettingKey(field, name, kind, default, meaning, internal, name)
+    return SettingKey(field, name, kind, default, meaning, internal, name, option=option)
 
 
 _POSITIVE = values.whole(1)
@@ -40,14 +42,15 @@ KEYS: tuple[SettingKey, ...] = (
          "The command of the CLI, with arguments where it takes some."),
     _key("model", "CLAUDE_MODEL", _TEXT, "", "Passed on as --model."),
     _key("effort", "CLAUDE_EFFORT", _TEXT, "", "Passed on as --effort."),
-    _key("max_calls_per_hour", "MAX_CALLS_PER_HOUR", _POSITIVE, "100", "Runs per clock hour."),
+    _key("max_calls_per_hour", "MAX_CALLS_PER_HOUR", _POSITIVE, "100", "Runs per clock hour.", option="calls"),
     _key("max_tokens_per_hour", "MAX_TOKENS_PER_HOUR", _COUNT, "0", "Tokens per clock hour, in and out; 0: any."),
     _key("timeout_minutes", "CLAUDE_TIMEOUT_MINUTES", _COUNT, "15", "Minutes that one run may take; 0: any."),
     _key("output_format", "CLAUDE_OUTPUT_FORMAT", values.one_of("json", "text", instead="text"), "json",
          "What the CLI shall print."),
-    _key("allowed_tools", "ALLOWED_TOOLS", _TEXT, TOOLS, "Tools that the agent may use.", "CLAUDE_ALLOWED_TOOLS"),
+    _key("allowed_tools", "ALLOWED_TOOLS", _TEXT, TOOLS, "Tools that the agent may use.", "CLAUDE_ALLOWED_TOOLS",
+         "allowed_tools"),
     _key("session_continuity", "SESSION_CONTINUITY", _SWITCH, "true", "Resume the agent's session from run to run.",
-         "CLAUDE_USE_CONTINUE"),
+         "CLAUDE_USE_CONTINUE", "resume"),
     _key("session_expiry_hours", "SESSION_EXPIRY_HOURS", _POSITIVE, "24",
          "Hours without use after which a session is not resumed.", "CLAUDE_SESSION_EXPIRY_HOURS"),
     _key("verbose", "RALPH_VERBOSE", _SWITCH, "false", "Tell more while a run lasts.", "VERBOSE_PROGRESS"),
@@ -71,7 +74,8 @@ KEYS: tuple[SettingKey, ...] = (
     _key("cb_cooldown_minutes", "CB_COOLDOWN_MINUTES", _COUNT, "30",
          "Minutes after which an open breaker lets one run try."),
     _key("cb_auto_reset", "CB_AUTO_RESET", _SWITCH, "false", "Close an open breaker at start."),
-    _key("prompt_file", "PROMPT_FILE", _TEXT, "", "The prompt, seen from the project; .ralph/PROMPT.md."),
+    _key("prompt_file", "PROMPT_FILE", _TEXT, "", "The prompt, seen from the project; .ralph/PROMPT.md.",
+         option="prompt"),
     _key("dry_run", "DRY_RUN", _SWITCH, "false", "Show what would run, and stop."),
     SettingKey("live", "", _SWITCH, "false", "Show the agent's output while it comes.", in_file="LIVE_OUTPUT"),
     _key("test_loops", "MAX_CONSECUTIVE_TEST_LOOPS", _POSITIVE, "3", "Loops that only test, which end the loop."),

@@ -149,7 +149,7 @@ def ready(
         names[name]: GivenOption(f"--set {name}", text) for name, text in options.globals.items() if name in names
     }
     settings = resolve(
-        folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, own=False)}
+        folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, KEYS)}
     )
     refuse(settings, sandboxed=sandboxed, driver=options.driver)
     _require_whole(folder)
