@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bridge.loop.store import LoopSettings
     from bridge.setups.diagnosis import DoctorCheck
     from bridge.setups.dot_ralph.controller import Controller
-    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import SettingKey
     from bridge.turn.tool import Command
 
 

@@ -12,8 +12,8 @@ from bridge.resources import as_given, os_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.model import Setup, SetupKind
+    from bridge.setups.settings import GivenOption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from bridge.setups.options import OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.dot_ralph.keys import SettingKey
+    from bridge.setups.settings import SettingKey
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = "<!-- a table of the code, written by `make plan` -->\n", "<!-- end of the table -->"

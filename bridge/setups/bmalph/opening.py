@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEnded, LoopEvent
     from bridge.loop.store import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import GivenOption
     from bridge.turn.tool import Command
 
 

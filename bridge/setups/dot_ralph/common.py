@@ -1,119 +1,120 @@
-"""Settings that both loops have."""
+"""Settings that the loops in ``.ralph`` have; a kind declares anew what it has otherwise."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from bridge.setups.dot_ralph import values
-from bridge.setups.dot_ralph.keys import as_text, both
 from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
+from bridge.setups.settings import (
+    COUNT,
+    POSITIVE,
+    SECONDS,
+    SWITCH,
+    TEXT,
+    as_text,
+    keys_of,
+    number,
+    one_of,
+    optional,
+    setting,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import SettingKey, ValueSource
+    from bridge.setups.settings import ValueSource
 
-_POSITIVE = values.whole(1)
-_TEXT = values.text()
-
-UNUSED_KEYS: tuple[SettingKey, ...] = (
-    both("project_name", "PROJECT_NAME", _TEXT, "", "Accepted; the loop does not use it."),
-    both("project_type", "PROJECT_TYPE", _TEXT, "", "Accepted; the loop does not use it."),
-    both("task_sources", "TASK_SOURCES", _TEXT, "", "Accepted; the loop does not use it."),
-    both("github_task_label", "GITHUB_TASK_LABEL", _TEXT, "", "Accepted; the loop does not use it."),
-    both("beads_filter", "BEADS_FILTER", _TEXT, "", "Accepted; the loop does not use it."),
-    both("fix_plan_file", "FIX_PLAN_FILE", _TEXT, "", "Accepted; the loop does not use it."),
-    both("agent_file", "AGENT_FILE", _TEXT, "", "Accepted; the loop does not use it."),
-)  # fmt: skip
-"""What generated files hold for other programs."""
-
-OWN_KEYS: tuple[SettingKey, ...] = (
-    both("retry_seconds", "RALPH_BRIDGE_RETRY_SECONDS", values.seconds(), "30",
-          "Wait after a failed run; doubles with each failure in a row.", option="retry_delay"),
-    both("retry_max_seconds", "RALPH_BRIDGE_RETRY_MAX_SECONDS", values.seconds(), "600", "That wait's longest."),
-    both("retry_limit", "RALPH_BRIDGE_RETRY_LIMIT", values.whole(0), "0",
-          "Failures in a row that end the loop; 0 is never.", option="max_failures"),
-    both("poll_seconds", "RALPH_BRIDGE_POLL_SECONDS", values.seconds(), "2",
-          "How often progress.json is written while a run lasts."),
-    both("pause_seconds", "RALPH_BRIDGE_PAUSE_SECONDS", values.seconds(), "5", "Pause between two iterations."),
-    both("limit_wait_seconds", "RALPH_BRIDGE_LIMIT_WAIT_SECONDS", values.seconds(), "3600",
-          "Wait after an API limit whose reset time is not known."),
-    both("kill_grace_seconds", "RALPH_BRIDGE_KILL_GRACE_SECONDS", values.seconds(), "2",
-          "How long the agent may take to obey each signal."),
-    both("log_max_mb", "RALPH_BRIDGE_LOG_MAX_MB", values.whole(0), "10",
-          "Size in MB at which ralph.log is put aside; 0 is never."),
-    both("log_keep", "RALPH_BRIDGE_LOG_KEEP", _POSITIVE, "4", "How many of those are kept."),
-    both("run_logs_keep", "RALPH_BRIDGE_RUN_LOGS_KEEP", values.whole(0), "500",
-          "Runs whose logs are kept; 0 is all."),
-    both("turn_logs_mb", "RALPH_BRIDGE_TURN_LOGS_MB", values.megabytes(), "500",
-          "Size in MB of the logs of all runs: compressed, then deleted, the oldest first; 0 is any."),
-    both("turn_log_mb", "RALPH_BRIDGE_TURN_LOG_MB", values.megabytes(), "200",
-          "Size in MB at which the log of one run is cut in the middle; 0 is never."),
-    both("max_cost", "RALPH_BRIDGE_MAX_COST", values.cap("US dollars"), "", "What the loop may cost."),
-    both("max_tokens", "RALPH_BRIDGE_MAX_TOKENS", values.cap("tokens"), "", "What it may use, in and out."),
-    both("tokens_per_hour", "RALPH_BRIDGE_TOKENS_PER_HOUR", values.cap("tokens"), "",
-          "The same per clock hour; then the loop waits for the next one."),
-    both("price_in", "RALPH_BRIDGE_PRICE_IN", values.cap("US dollars"), "",
-          "Price of a million tokens in, for a CLI that tells no cost."),
-    both("price_out", "RALPH_BRIDGE_PRICE_OUT", values.cap("US dollars"), "", "The same of tokens out."),
-)  # fmt: skip
-"""What the originals wait for a fixed time, and what they let grow without bound."""
+_UNUSED = "Accepted; the loop does not use it."  # what generated files hold for other programs
+_MEGABYTES = number("megabytes", "500")
+_TOKENS, _DOLLARS = optional(number("tokens", "5")), optional(number("US dollars", "5"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonSettings:
-    """What both loops run with; the tables of keys say what each field is for.
+    """What a loop runs with.
 
     Attributes:
-        keys: the table.
         sources: where each field comes from.
         notices: what people should be told once, before the loop starts.
     """
 
-    max_calls_per_hour: int
-    timeout_minutes: int
-    output_format: str
+    # fmt: off
+    max_calls_per_hour: int = setting("MAX_CALLS_PER_HOUR", POSITIVE, "100", "Runs per clock hour.", option="calls")
+    timeout_minutes: int = setting(
+        "CLAUDE_TIMEOUT_MINUTES", POSITIVE, "15", "Minutes that one run may take.", option="timeout")
+    output_format: str = setting(
+        "CLAUDE_OUTPUT_FORMAT", one_of("json", "text"), "json", "What the claude CLI shall print.")
     allowed_tools: str
-    session_continuity: bool
-    session_expiry_hours: int
-    verbose: bool
-    cb_no_progress_threshold: int
-    cb_same_error_threshold: int
-    cb_output_decline_threshold: int
-    cb_permission_denial_threshold: int
-    cb_cooldown_minutes: int
-    cb_auto_reset: bool
-    claude_min_version: str
-    prompt_file: str
-    project_name: str
-    project_type: str
-    task_sources: str
-    github_task_label: str
-    beads_filter: str
-    fix_plan_file: str
-    agent_file: str
-    retry_seconds: float
-    retry_max_seconds: float
-    retry_limit: int
-    poll_seconds: float
-    pause_seconds: float
-    limit_wait_seconds: float
-    kill_grace_seconds: float
-    log_max_mb: int
-    turn_logs_mb: float
-    turn_log_mb: float
-    max_cost: float | None
-    max_tokens: float | None
-    tokens_per_hour: float | None
-    price_in: float | None
-    price_out: float | None
-    log_keep: int
-    run_logs_keep: int
+    session_continuity: bool = setting(
+        "CLAUDE_USE_CONTINUE", SWITCH, "true", "Resume the agent's session from run to run.",
+        alias="SESSION_CONTINUITY", option="resume")
+    session_expiry_hours: int = setting(
+        "CLAUDE_SESSION_EXPIRY_HOURS", POSITIVE, "24", "Hours without use after which a session is not resumed.",
+        alias="SESSION_EXPIRY_HOURS")
+    verbose: bool = setting(
+        "VERBOSE_PROGRESS", SWITCH, "false", "Tell more while a run lasts.", alias="RALPH_VERBOSE")
+    cb_no_progress_threshold: int = setting(
+        "CB_NO_PROGRESS_THRESHOLD", POSITIVE, "3", "Loops without progress that open the circuit breaker.")
+    cb_same_error_threshold: int = setting(
+        "CB_SAME_ERROR_THRESHOLD", POSITIVE, "5", "Loops with the same error that open it.")
+    cb_output_decline_threshold: int = setting(
+        "CB_OUTPUT_DECLINE_THRESHOLD", whole(0, 100), "70", "Percent by which output may shrink; 0 is off.")
+    cb_permission_denial_threshold: int = setting(
+        "CB_PERMISSION_DENIAL_THRESHOLD", POSITIVE, "2",
+        "Denied loops that open it, with PERMISSION_DENIAL_MODE=threshold.", in_file="")
+    cb_cooldown_minutes: int = setting(
+        "CB_COOLDOWN_MINUTES", COUNT, "30", "Minutes after which an open breaker lets one run try.")
+    cb_auto_reset: bool = setting("CB_AUTO_RESET", SWITCH, "false", "Close an open breaker at start.")
+    claude_min_version: str = setting("CLAUDE_MIN_VERSION", TEXT, "2.0.76", "Oldest claude CLI; for doctor.")
+    prompt_file: str = setting(
+        "PROMPT_FILE", TEXT, "", "The prompt, seen from the project; PROMPT.md of the folder.", option="prompt")
+    project_name: str = setting("PROJECT_NAME", TEXT, "", _UNUSED)
+    project_type: str = setting("PROJECT_TYPE", TEXT, "", _UNUSED)
+    task_sources: str = setting("TASK_SOURCES", TEXT, "", _UNUSED)
+    github_task_label: str = setting("GITHUB_TASK_LABEL", TEXT, "", _UNUSED)
+    beads_filter: str = setting("BEADS_FILTER", TEXT, "", _UNUSED)
+    fix_plan_file: str = setting("FIX_PLAN_FILE", TEXT, "", _UNUSED)
+    agent_file: str = setting("AGENT_FILE", TEXT, "", _UNUSED)
+    # What the originals wait for a fixed time, and what they let grow without bound:
+    retry_seconds: float = setting(
+        "RALPH_BRIDGE_RETRY_SECONDS", SECONDS, "30", "Wait after a failed run; doubles with each failure in a row.",
+        option="retry_delay")
+    retry_max_seconds: float = setting("RALPH_BRIDGE_RETRY_MAX_SECONDS", SECONDS, "600", "That wait's longest.")
+    retry_limit: int = setting(
+        "RALPH_BRIDGE_RETRY_LIMIT", COUNT, "0", "Failures in a row that end the loop; 0 is never.",
+        option="max_failures")
+    poll_seconds: float = setting(
+        "RALPH_BRIDGE_POLL_SECONDS", SECONDS, "2", "How often progress.json is written while a run lasts.")
+    pause_seconds: float = setting("RALPH_BRIDGE_PAUSE_SECONDS", SECONDS, "5", "Pause between two iterations.")
+    limit_wait_seconds: float = setting(
+        "RALPH_BRIDGE_LIMIT_WAIT_SECONDS", SECONDS, "3600",
+        "Wait after an API limit whose reset time is not known.")
+    kill_grace_seconds: float = setting(
+        "RALPH_BRIDGE_KILL_GRACE_SECONDS", SECONDS, "2", "How long the agent may take to obey each signal.")
+    log_max_mb: int = setting(
+        "RALPH_BRIDGE_LOG_MAX_MB", COUNT, "10", "Size in MB at which ralph.log is put aside; 0 is never.")
+    log_keep: int = setting("RALPH_BRIDGE_LOG_KEEP", POSITIVE, "4", "How many of those are kept.")
+    run_logs_keep: int = setting("RALPH_BRIDGE_RUN_LOGS_KEEP", COUNT, "500", "Runs whose logs are kept; 0 is all.")
+    turn_logs_mb: float = setting(
+        "RALPH_BRIDGE_TURN_LOGS_MB", _MEGABYTES, "500",
+        "Size in MB of the logs of all runs: compressed, then deleted, the oldest first; 0 is any.")
+    turn_log_mb: float = setting(
+        "RALPH_BRIDGE_TURN_LOG_MB", _MEGABYTES, "200",
+        "Size in MB at which the log of one run is cut in the middle; 0 is never.")
+    max_cost: float | None = setting("RALPH_BRIDGE_MAX_COST", _DOLLARS, "", "What the loop may cost.")
+    max_tokens: float | None = setting("RALPH_BRIDGE_MAX_TOKENS", _TOKENS, "", "What it may use, in and out.")
+    tokens_per_hour: float | None = setting(
+        "RALPH_BRIDGE_TOKENS_PER_HOUR", _TOKENS, "",
+        "The same per clock hour; then the loop waits for the next one.")
+    price_in: float | None = setting(
+        "RALPH_BRIDGE_PRICE_IN", _DOLLARS, "", "Price of a million tokens in, for a CLI that tells no cost.")
+    price_out: float | None = setting("RALPH_BRIDGE_PRICE_OUT", _DOLLARS, "", "The same of tokens out.")
+    # fmt: on
     sources: Mapping[str, ValueSource] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    keys: ClassVar[tuple[SettingKey, ...]] = ()
 
     @property
     def timeout(self) -> float | None:
@@ -121,10 +122,10 @@ class CommonSettings:
         return self.timeout_minutes * 60.0 or None
 
     def shown(self) -> tuple[tuple[str, str, str], ...]:
-        """Return name, value and origin of each setting, for people."""
+        """Name, value and origin of each setting, for people."""
         return tuple(
             (key.in_file or key.name, as_text(getattr(self, key.field)), self.sources[key.field].where)
-            for key in self.keys
+            for key in keys_of(type(self))
         )
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.controls import Shown
     from bridge.setups.dot_ralph.flags import Arguments, Grammar
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import SettingKey
 
 
 class OriginalNeeded(ConfigurationError):

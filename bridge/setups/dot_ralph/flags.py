@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.setups.dot_ralph.keys import GivenOption
+from bridge.setups.settings import GivenOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from bridge.setups.dot_ralph.keys import SettingKey
+    from bridge.setups.settings import SettingKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

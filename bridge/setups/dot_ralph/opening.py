@@ -14,10 +14,10 @@ from bridge.loop.store import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.folder import own_files
-from bridge.setups.dot_ralph.keys import GivenOption, as_text
 from bridge.setups.dot_ralph.policy import FolderState
 from bridge.setups.options import OPTIONS
 from bridge.setups.projects import active_run, require_words
+from bridge.setups.settings import GivenOption, as_text
 from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.dot_ralph.policy import FolderPolicy
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.dot_ralph.store import FolderStore
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import SettingKey
     from bridge.turn.driver import DriverTool
 
 S = TypeVar("S", bound=FolderState)

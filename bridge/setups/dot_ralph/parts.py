@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.git.repository import Files
-    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.model import Overview, Rows, Setup
+    from bridge.setups.settings import SettingKey
 
 
 def state(project: Path, _setup: Setup | None) -> Path:

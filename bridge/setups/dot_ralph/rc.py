@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
 from bridge.files import read_bytes
-from bridge.setups.dot_ralph.keys import RcEntry
 from bridge.setups.dot_ralph.settings import FILE_KEYS, KEYS
+from bridge.setups.settings import RcEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,22 +12,37 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from bridge.clis import shipped_drivers
 from bridge.errors import ProjectUnusable
 from bridge.files import read_bytes
-from bridge.setups.dot_ralph import values
-from bridge.setups.dot_ralph.common import OWN_KEYS, UNUSED_KEYS, CommonSettings, prompt_of
-from bridge.setups.dot_ralph.keys import SettingKey, ValueSource, as_text, both, look_up, read_value, read_values
+from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
+from bridge.setups.settings import (
+    POSITIVE,
+    SECONDS,
+    SWITCH,
+    TEXT,
+    SettingKey,
+    ValueSource,
+    as_text,
+    keys_of,
+    look_up,
+    one_of,
+    optional,
+    read_value,
+    read_values,
+    setting,
+    such,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.dot_ralph.rc import Rc
-    from bridge.setups.dot_ralph.values import Value
+    from bridge.setups.settings import GivenOption
 
 
 TOOLS = (
@@ -35,104 +50,76 @@ TOOLS = (
     "EnterPlanMode,ExitPlanMode,NotebookEdit,Bash"
 )
 
-
-_POSITIVE = values.whole(1)
-_TEXT = values.text()
-_SWITCH = values.switch()
 _PERMISSION_MODES = ("auto", "acceptEdits", "bypassPermissions", "default", "dontAsk", "manual", "plan")
-
-KEYS: tuple[SettingKey, ...] = (
-    both("platform_driver", "PLATFORM_DRIVER", values.driver_name(), "claude-code", "Which driver.",
-          option="driver"),
-    both("max_calls_per_hour", "MAX_CALLS_PER_HOUR", _POSITIVE, "100", "Runs that may succeed per clock hour.",
-          option="calls"),
-    both("timeout_minutes", "CLAUDE_TIMEOUT_MINUTES", _POSITIVE, "15", "Minutes that one run may take.",
-          option="timeout"),
-    both("output_format", "CLAUDE_OUTPUT_FORMAT", values.one_of("json", "text"), "json",
-          "What the claude CLI shall print."),
-    both("allowed_tools", "CLAUDE_ALLOWED_TOOLS", _TEXT, TOOLS,
-          "Tools that the agent may use, for drivers with an allowlist.", "ALLOWED_TOOLS", "allowed_tools"),
-    SettingKey("permission_mode", "CLAUDE_PERMISSION_MODE",
-        values.one_of(*_PERMISSION_MODES, empty="bypassPermissions"), "bypassPermissions",
-        "How the claude CLI asks; checked for the driver claude-code only; empty is the default.",
-        in_file="CLAUDE_PERMISSION_MODE", empty_counts=True),
-    both("permission_denial_mode", "PERMISSION_DENIAL_MODE", values.one_of("continue", "halt", "threshold"),
-          "continue", "What a refused tool does to the loop."),
-    both("session_continuity", "CLAUDE_USE_CONTINUE", _SWITCH, "true",
-          "Resume the agent's session from run to run.", "SESSION_CONTINUITY", "resume"),
-    both("session_expiry_hours", "CLAUDE_SESSION_EXPIRY_HOURS", _POSITIVE, "24",
-          "Hours without use after which a session is not resumed.", "SESSION_EXPIRY_HOURS"),
-    both("verbose", "VERBOSE_PROGRESS", _SWITCH, "false", "Tell more while a run lasts.", "RALPH_VERBOSE"),
-    both("write_timeout_minutes", "WRITE_TIMEOUT_MINUTES", values.whole(0, lenient=True), "8",
-          "Minutes without a written file after which a run is ended; 0 is off."),
-    both("cb_no_progress_threshold", "CB_NO_PROGRESS_THRESHOLD", _POSITIVE, "3",
-          "Loops without progress that open the circuit breaker."),
-    both("cb_same_error_threshold", "CB_SAME_ERROR_THRESHOLD", _POSITIVE, "5",
-          "Loops with the same error that open it."),
-    both("cb_output_decline_threshold", "CB_OUTPUT_DECLINE_THRESHOLD", values.whole(0, 100), "70",
-          "Percent by which output may shrink; 0 is off."),
-    SettingKey("cb_permission_denial_threshold", "CB_PERMISSION_DENIAL_THRESHOLD", _POSITIVE, "2",
-        "Denied loops that open it, with PERMISSION_DENIAL_MODE=threshold."),
-    both("cb_read_only_timeout_threshold", "CB_READ_ONLY_TIMEOUT_THRESHOLD", _POSITIVE, "2",
-          "Runs ended for not writing that open it."),
-    both("cb_cooldown_minutes", "CB_COOLDOWN_MINUTES", values.whole(0), "30",
-          "Minutes after which an open breaker lets one run try."),
-    both("cb_auto_reset", "CB_AUTO_RESET", _SWITCH, "false", "Close an open breaker at start."),
-    both("test_command", "TEST_COMMAND", _TEXT, "", "Command that tells whether the tests pass."),
-    both("quality_gates", "QUALITY_GATES", _TEXT, "", "Commands that must succeed, separated by semicolons."),
-    both("quality_gate_mode", "QUALITY_GATE_MODE", values.one_of("warn", "block", "circuit-breaker"), "warn",
-          "What a failed gate does; checked only when there is one."),
-    both("quality_gate_timeout", "QUALITY_GATE_TIMEOUT", _POSITIVE, "120", "Seconds that one gate may take."),
-    both("quality_gate_on_completion_only", "QUALITY_GATE_ON_COMPLETION_ONLY", _SWITCH, "false",
-          "Run gates only when the agent says that it is done."),
-    both("review_mode", "REVIEW_MODE", values.one_of("off", "enhanced", "ultimate", instead="off"), "off",
-          "Reviews: every REVIEW_INTERVAL loops, or after each finished task."),
-    both("review_enabled", "REVIEW_ENABLED", _SWITCH, "false", "Older name for REVIEW_MODE=enhanced."),
-    both("review_interval", "REVIEW_INTERVAL", _POSITIVE, "5", "Loops between two reviews."),
-    both("claude_min_version", "CLAUDE_MIN_VERSION", _TEXT, "2.0.76", "Oldest claude CLI; for doctor."),
-    both("prompt_file", "PROMPT_FILE", _TEXT, "", "The prompt, seen from the project; PROMPT.md of the folder.",
-          option="prompt"),
-    *UNUSED_KEYS,
-    SettingKey("ralph_home", "RALPH_HOME", _TEXT, "", "Accepted; the loop does not use it."),
-    SettingKey("write_timeout_override", "_HEARTBEAT_TIMEOUT_SECS_OVERRIDE", values.seconds(), "",
-        "For tests: seconds in place of the write timeout's minutes."),
-    both("heartbeat_seconds", "RALPH_BRIDGE_HEARTBEAT_SECONDS", values.seconds(), "30",
-          "How often the write timeout looks for a written file."),
-    *OWN_KEYS,
-)  # fmt: skip
-"""In the order in which they are shown; each field and each name once."""
-
-FILE_KEYS: dict[str, SettingKey] = {key.in_file: key for key in KEYS if key.in_file}
-"""What ``.ralphrc`` may say (the original's keys, and our own with the prefix RALPH_BRIDGE_)."""
+_DRIVER = such(
+    "the name of a driver, such as codex, and not a path",
+    lambda name: bool(name) and not any(part in name for part in ("/", "..", "\0")),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(CommonSettings):
-    """What a loop runs with. Fields are described in :data:`bridge.setups.dot_ralph.settings.KEYS`.
+    """What a loop runs with that calls a driver.
 
     Attributes:
         rc_file: the settings file as drivers name it in their help (RALPHRC_FILE).
     """
 
-    platform_driver: str
-    permission_mode: str
-    permission_denial_mode: str
-    write_timeout_minutes: int
-    cb_read_only_timeout_threshold: int
-    test_command: str
-    quality_gates: str
-    quality_gate_mode: str
-    quality_gate_timeout: int
-    quality_gate_on_completion_only: bool
-    review_mode: str
-    review_enabled: bool
-    review_interval: int
-    ralph_home: str
-    write_timeout_override: float | None
-    heartbeat_seconds: float
+    # In the order in which they are shown; one that is only annotated is as `CommonSettings` declares it.
+    # fmt: off
+    platform_driver: str = setting("PLATFORM_DRIVER", _DRIVER, "claude-code", "Which driver.", option="driver")
+    max_calls_per_hour: int = setting(
+        "MAX_CALLS_PER_HOUR", POSITIVE, "100", "Runs that may succeed per clock hour.", option="calls")
+    timeout_minutes: int
+    output_format: str
+    allowed_tools: str = setting(
+        "CLAUDE_ALLOWED_TOOLS", TEXT, TOOLS, "Tools that the agent may use, for drivers with an allowlist.",
+        alias="ALLOWED_TOOLS", option="allowed_tools")
+    permission_mode: str = setting(
+        "CLAUDE_PERMISSION_MODE", one_of(*_PERMISSION_MODES, empty="bypassPermissions"), "bypassPermissions",
+        "How the claude CLI asks; checked for the driver claude-code only; empty is the default.",
+        empty_counts=True)
+    permission_denial_mode: str = setting(
+        "PERMISSION_DENIAL_MODE", one_of("continue", "halt", "threshold"), "continue",
+        "What a refused tool does to the loop.")
+    session_continuity: bool
+    session_expiry_hours: int
+    verbose: bool
+    write_timeout_minutes: int = setting(
+        "WRITE_TIMEOUT_MINUTES", whole(0, lenient=True), "8",
+        "Minutes without a written file after which a run is ended; 0 is off.")
+    cb_no_progress_threshold: int
+    cb_same_error_threshold: int
+    cb_output_decline_threshold: int
+    cb_permission_denial_threshold: int
+    cb_read_only_timeout_threshold: int = setting(
+        "CB_READ_ONLY_TIMEOUT_THRESHOLD", POSITIVE, "2", "Runs ended for not writing that open it.")
+    cb_cooldown_minutes: int
+    cb_auto_reset: bool
+    test_command: str = setting("TEST_COMMAND", TEXT, "", "Command that tells whether the tests pass.")
+    quality_gates: str = setting("QUALITY_GATES", TEXT, "", "Commands that must succeed, separated by semicolons.")
+    quality_gate_mode: str = setting(
+        "QUALITY_GATE_MODE", one_of("warn", "block", "circuit-breaker"), "warn",
+        "What a failed gate does; checked only when there is one.")
+    quality_gate_timeout: int = setting("QUALITY_GATE_TIMEOUT", POSITIVE, "120", "Seconds that one gate may take.")
+    quality_gate_on_completion_only: bool = setting(
+        "QUALITY_GATE_ON_COMPLETION_ONLY", SWITCH, "false", "Run gates only when the agent says that it is done.")
+    review_mode: str = setting(
+        "REVIEW_MODE", one_of("off", "enhanced", "ultimate", instead="off"), "off",
+        "Reviews: every REVIEW_INTERVAL loops, or after each finished task.")
+    review_enabled: bool = setting("REVIEW_ENABLED", SWITCH, "false", "Older name for REVIEW_MODE=enhanced.")
+    review_interval: int = setting("REVIEW_INTERVAL", POSITIVE, "5", "Loops between two reviews.")
+    claude_min_version: str
+    prompt_file: str
+    ralph_home: str = setting("RALPH_HOME", TEXT, "", "Accepted; the loop does not use it.", in_file="")
+    write_timeout_override: float | None = setting(
+        "_HEARTBEAT_TIMEOUT_SECS_OVERRIDE", optional(SECONDS), "",
+        "For tests: seconds in place of the write timeout's minutes.", in_file="")
+    heartbeat_seconds: float = setting(
+        "RALPH_BRIDGE_HEARTBEAT_SECONDS", SECONDS, "30", "How often the write timeout looks for a written file.")
+    # fmt: on
     ralph_dir: str = ".ralph"
     rc_file: str = ".ralph/.ralphrc"
-    keys: ClassVar = KEYS
 
     @property
     def write_timeout(self) -> float | None:
@@ -155,6 +142,11 @@ class Settings(CommonSettings):
             "RALPHRC_FILE": self.rc_file,
             "LOG_DIR": f"{self.ralph_dir}/logs",
         }
+
+
+KEYS: tuple[SettingKey, ...] = keys_of(Settings)
+FILE_KEYS: dict[str, SettingKey] = {key.in_file: key for key in KEYS if key.in_file}
+"""What ``.ralphrc`` may say (the original's keys, and our own with the prefix RALPH_BRIDGE_)."""
 
 
 def resolve(
@@ -195,12 +187,10 @@ def _lookup(
 
 def _read(
     key: SettingKey, given: str, source: ValueSource, found: Mapping[str, tuple[str, ValueSource]]
-) -> tuple[Value, str]:
+) -> tuple[Any, str]:
     """Return the value, and what is wrong with it."""
-    if key.field == "write_timeout_override" and not given:
-        return None, ""
-    value, told = read_value(key, given, source)
-    if not told:
+    value, problem = read_value(key, given, source)
+    if not problem:
         return value, ""
     if key.field == "platform_driver" and source.kind == "option" and given and "\0" not in given:
         return given, ""  # our own --driver also takes a path
@@ -209,7 +199,7 @@ def _read(
     gates = found["test_command"][0] or found["quality_gates"][0]
     if key.field in ("quality_gate_mode", "quality_gate_timeout") and not gates:
         return key.kind.read(key.default), ""
-    return value, told
+    return value, problem
 
 
 def _review_mode(mode: str, enabled: bool, sources: Mapping[str, ValueSource]) -> str:

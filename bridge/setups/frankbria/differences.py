@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.setups.frankbria.keys import KEYS
+from bridge.setups.frankbria.settings import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

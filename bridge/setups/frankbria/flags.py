@@ -11,9 +11,9 @@ from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, usage, whole
 from bridge.setups.frankbria.adoption import hand_over
-from bridge.setups.frankbria.keys import KEYS
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.reading import allowed_tools
+from bridge.setups.frankbria.settings import KEYS
 from bridge.setups.options import RunOptions
 
 if TYPE_CHECKING:

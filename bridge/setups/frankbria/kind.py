@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.setups.dot_ralph.controller import Controller
-    from bridge.setups.dot_ralph.keys import SettingKey
     from bridge.setups.model import Adopted, Opened, Overview, Setup
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import SettingKey
 
 
 def _open(
@@ -50,7 +50,7 @@ def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tupl
 
 
 def _settings() -> Sequence[SettingKey]:
-    from bridge.setups.frankbria.keys import KEYS
+    from bridge.setups.frankbria.settings import KEYS
 
     return KEYS
 

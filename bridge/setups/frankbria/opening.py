@@ -11,7 +11,6 @@ from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
 from bridge.setups.dot_ralph.common import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
-from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.dot_ralph.opening import (
     given_settings,
     live_needs_json,
@@ -21,12 +20,12 @@ from bridge.setups.dot_ralph.opening import (
 )
 from bridge.setups.frankbria import rc
 from bridge.setups.frankbria.claude import ClaudeCommands
-from bridge.setups.frankbria.keys import KEYS
 from bridge.setups.frankbria.layout import missing_parts, refuse_flat
 from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.refusals import refuse
-from bridge.setups.frankbria.settings import agents_environment, resolve
+from bridge.setups.frankbria.settings import KEYS, agents_environment, resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
+from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ def ready(
         OriginalNeeded: what is asked for only the original does.
         ProjectUnusable: a file can't be read.
     """
-    names = {name: key.field for key in KEYS for name in (key.name, key.alias, key.in_file) if name}
+    names = {name: key.field for key in KEYS for name in key.names}
     given = {
         names[name]: GivenOption(f"--set {name}", text) for name, text in options.globals.items() if name in names
     }

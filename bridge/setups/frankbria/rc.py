@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError
 from bridge.files import read_bytes, usable
 from bridge.setups.assignments import read_assignments
-from bridge.setups.dot_ralph.keys import RcEntry
 from bridge.setups.dot_ralph.signs import RC as FILE
+from bridge.setups.settings import RcEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,52 +10,119 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from bridge.process.ask import TOO_LONG, ask
 from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
-from bridge.setups.dot_ralph.keys import as_text, look_up, read_values
 from bridge.setups.dot_ralph.signs import RC
-from bridge.setups.frankbria.keys import ELSEWHERE, KEYS
+from bridge.setups.settings import (
+    COUNT,
+    POSITIVE,
+    SWITCH,
+    TEXT,
+    SettingKey,
+    as_text,
+    keys_of,
+    look_up,
+    one_of,
+    read_values,
+    setting,
+    such,
+    switch,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.keys import GivenOption, RcEntry
     from bridge.setups.frankbria.rc import RcScript
+    from bridge.setups.settings import GivenOption, RcEntry
 
-_NAMES = frozenset(name for key in KEYS for name in (key.name, key.alias, key.in_file) if name)
+_GIT = ("push", "pull", "fetch", "checkout", "branch", "stash", "merge", "tag")
+TOOLS = ",".join(
+    (
+        "Write,Read,Edit",
+        *(f"Bash(git {name} *)" for name in ("add", "commit", "diff", "log")),
+        "Bash(git status)",
+        "Bash(git status *)",
+        *(f"Bash(git {name} *)" for name in _GIT),
+        "Bash(npm *)",
+        "Bash(pytest)",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrankbriaSettings(CommonSettings):
-    """What a loop runs with. Fields are described in :data:`bridge.setups.frankbria.keys.KEYS`.
+    """What a loop runs with; where there are two names in the environment, the internal one is the stronger.
 
     Attributes:
         exported: what ``.ralphrc`` puts into the agent's environment.
     """
 
-    code_cmd: str
-    model: str
-    effort: str
-    max_tokens_per_hour: int
-    auto_update: bool
-    shell_init_file: str
-    optional_sections: str
-    notifications: bool
-    backup: bool
-    show_tool_args: bool
-    dry_run: bool
-    live: bool
-    test_loops: int
-    done_signals: int
-    sandbox: str
-    github_issue: str
-    provider: str
+    # In the order in which they are shown; one that is only annotated is as `CommonSettings` declares it.
+    # fmt: off
+    code_cmd: str = setting(
+        "CLAUDE_CODE_CMD", such("a command", lambda given: bool(given.strip())), "claude",
+        "The command of the CLI, with arguments where it takes some.")
+    model: str = setting("CLAUDE_MODEL", TEXT, "", "Passed on as --model.")
+    effort: str = setting("CLAUDE_EFFORT", TEXT, "", "Passed on as --effort.")
+    max_calls_per_hour: int
+    max_tokens_per_hour: int = setting(
+        "MAX_TOKENS_PER_HOUR", COUNT, "0", "Tokens per clock hour, in and out; 0: any.")
+    timeout_minutes: int = setting("CLAUDE_TIMEOUT_MINUTES", COUNT, "15", "Minutes that one run may take; 0: any.")
+    output_format: str = setting(
+        "CLAUDE_OUTPUT_FORMAT", one_of("json", "text", instead="text"), "json", "What the CLI shall print.")
+    allowed_tools: str = setting(
+        "ALLOWED_TOOLS", TEXT, TOOLS, "Tools that the agent may use.", alias="CLAUDE_ALLOWED_TOOLS",
+        in_file="ALLOWED_TOOLS", option="allowed_tools")
+    session_continuity: bool = setting(
+        "SESSION_CONTINUITY", SWITCH, "true", "Resume the agent's session from run to run.",
+        alias="CLAUDE_USE_CONTINUE", in_file="SESSION_CONTINUITY", option="resume")
+    session_expiry_hours: int = setting(
+        "SESSION_EXPIRY_HOURS", POSITIVE, "24", "Hours without use after which a session is not resumed.",
+        alias="CLAUDE_SESSION_EXPIRY_HOURS", in_file="SESSION_EXPIRY_HOURS")
+    verbose: bool = setting(
+        "RALPH_VERBOSE", SWITCH, "false", "Tell more while a run lasts.", alias="VERBOSE_PROGRESS",
+        in_file="RALPH_VERBOSE")
+    auto_update: bool = setting("CLAUDE_AUTO_UPDATE", SWITCH, "true", "Say when npm has a newer CLI; no more.")
+    claude_min_version: str = setting("CLAUDE_MIN_VERSION", TEXT, "2.0.76", "An older CLI costs a warning.")
+    shell_init_file: str = setting(
+        "RALPH_SHELL_INIT_FILE", TEXT, "", "Sourced by a bash, for the agent's environment.")
+    optional_sections: str = setting(
+        "OPTIONAL_SECTIONS", TEXT, "Optional,Future,Future Enhancements,Nice to Have",
+        "Headings of the plan under which open tasks don't keep the loop going; empty: none.")
+    notifications: bool = setting(
+        "ENABLE_NOTIFICATIONS", SWITCH, "false", "Notify on the desktop, else ring the bell.")
+    backup: bool = setting("ENABLE_BACKUP", SWITCH, "false", "Keep the work tree as a branch before each run.")
+    show_tool_args: bool = setting(
+        "LIVE_SHOW_TOOL_ARGS", switch("yes", "on", "1"), "false", "Show what tools are given, with --live.")
+    cb_no_progress_threshold: int
+    cb_same_error_threshold: int = setting(
+        "CB_SAME_ERROR_THRESHOLD", POSITIVE, "5", "Loops with the same error, failed runs included, that open it.")
+    cb_permission_denial_threshold: int = setting(
+        "CB_PERMISSION_DENIAL_THRESHOLD", POSITIVE, "2",
+        "Denied loops that open it; one of them ends the loop anyway.")
+    cb_output_decline_threshold: int = setting(
+        "CB_OUTPUT_DECLINE_THRESHOLD", whole(0, 100), "70",
+        "Percent by which output may shrink in doubt; counts where it is set, the original never looks at it.")
+    cb_cooldown_minutes: int
+    cb_auto_reset: bool
+    prompt_file: str = setting(
+        "PROMPT_FILE", TEXT, "", "The prompt, seen from the project; .ralph/PROMPT.md.", option="prompt")
+    dry_run: bool = setting("DRY_RUN", SWITCH, "false", "Show what would run, and stop.")
+    live: bool = setting("", SWITCH, "false", "Show the agent's output while it comes.", in_file="LIVE_OUTPUT")
+    test_loops: int = setting(
+        "MAX_CONSECUTIVE_TEST_LOOPS", POSITIVE, "3", "Loops that only test, which end the loop.")
+    done_signals: int = setting(
+        "MAX_CONSECUTIVE_DONE_SIGNALS", POSITIVE, "2", "Loops that say they are done, likewise.")
+    sandbox: str = setting("SANDBOX_PROVIDER", TEXT, "", "Refused: the original has sandboxes.")
+    github_issue: str = setting("GITHUB_ISSUE", TEXT, "", "Refused: the original sees to issues.")
+    provider: str = setting("AGENT_PROVIDER", TEXT, "", "Refused unless it is claude, or what --driver names.")
+    # fmt: on
     exported: Mapping[str, str] = field(default_factory=dict)
-    keys: ClassVar = KEYS
 
     @property
     def output_decline(self) -> int:
@@ -72,6 +139,20 @@ class FrankbriaSettings(CommonSettings):
             "RALPHRC_FILE": RC,
             "LOG_DIR": f"{folder.shown}/logs",
         }
+
+
+KEYS: tuple[SettingKey, ...] = keys_of(FrankbriaSettings)
+_NAMES = frozenset(name for key in KEYS for name in key.names)
+
+ELSEWHERE = frozenset(
+    [f"SANDBOX_DOCKER_{name}" for name in ("IMAGE", "MEMORY", "CPUS", "NETWORK")]
+    + [f"SANDBOX_E2B_{name}" for name in ("TEMPLATE", "SANDBOX_ID", "TIMEOUT", "KEEP_ALIVE")]
+    + [f"SANDBOX_E2B_{name}" for name in ("MAX_COST", "COST_ALERT", "COST_PER_HOUR")]
+    + [f"SYNC_{name}" for name in ("INCLUDE", "EXCLUDE", "MAX_FILE_SIZE", "LARGE_FILE_ACTION")]
+    + ["COMMENT_PROGRESS", "COMMENT_INTERVAL", "AUTO_CLOSE", "CLOSE_SUMMARY", "CREATE_PR", "LINK_ISSUE", "DRAFT_PR"]
+    + ["CREATE_FOLLOWUPS", "FOLLOWUP_LABEL", "ADD_COMPLETION_LABELS", "RALPH_DIR"]
+)
+"""Names that are settings, and mean nothing by themselves: of a sandbox, or of an issue, that isn't asked for."""
 
 
 def resolve(

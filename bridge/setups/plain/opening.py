@@ -203,10 +203,10 @@ def driver_of(
     """
     from bridge.setups.dot_ralph import rc
     from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.dot_ralph.keys import GivenOption
     from bridge.setups.dot_ralph.opening import open_driver, settings_of
     from bridge.setups.dot_ralph.settings import resolve
     from bridge.setups.dot_ralph.tools import OPTION, about_tools
+    from bridge.setups.settings import GivenOption
 
     folder = locate(project)
     options = settings_of(extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.setups.bmalph.flags import USAGE, parse
-from bridge.setups.dot_ralph.keys import GivenOption
+from bridge.setups.settings import GivenOption
 
 
 @pytest.mark.parametrize(

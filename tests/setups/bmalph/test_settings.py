@@ -9,9 +9,9 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.setups.dot_ralph.folder import locate
-from bridge.setups.dot_ralph.keys import GivenOption, SettingKey
 from bridge.setups.dot_ralph.rc import read
 from bridge.setups.dot_ralph.settings import KEYS, Settings, resolve
+from bridge.setups.settings import GivenOption, SettingKey
 
 if TYPE_CHECKING:
     from pathlib import Path

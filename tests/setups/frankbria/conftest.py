@@ -15,13 +15,13 @@ import pytest
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
 from bridge.loop.runner import run_loop
-from bridge.setups.dot_ralph.keys import GivenOption
 from bridge.setups.frankbria.flags import extra, parse, sandboxed
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.opening import open_loop, policy
 from bridge.setups.frankbria.policy import FrankbriaState
 from bridge.setups.frankbria.store import FrankbriaStore
 from bridge.setups.options import RunOptions
+from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
 from tests.command import MAIN
 from tests.setups.bmalph.inside import Time

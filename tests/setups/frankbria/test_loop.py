@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError, ProjectBusy
-from bridge.setups.frankbria.keys import TOOLS
 from bridge.setups.frankbria.layout import folder_of, read_sections
 from bridge.setups.frankbria.reading import allowed_tools, compound_commands, questions_in
+from bridge.setups.frankbria.settings import TOOLS
 from bridge.stream.analysis import Analysis
 from tests.setups.frankbria.conftest import SESSION
 
