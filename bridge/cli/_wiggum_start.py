@@ -101,15 +101,15 @@ def _request(given: dict[str, Any]) -> StartRequest:
 
 def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
     """Make everything ready for the Stop hook."""
-    from bridge.files import make_folder
+    from bridge.files import make_folder, usable
     from bridge.git.work import WorkDetector
     from bridge.setups.projects import project_lock
-    from bridge.setups.wiggum.files import FILES, usable
+    from bridge.setups.wiggum.files import FILES
     from bridge.setups.wiggum.start import check, prepare
 
     probe = WorkDetector(layout.project, FILES)
     check(layout, probe, request, datetime.now(UTC))
-    with usable():
+    with usable(layout.folder):
         make_folder(layout.folder)
     with project_lock(layout.folder, layout.project):
         prepared = prepare(layout, probe, request, datetime.now(UTC))

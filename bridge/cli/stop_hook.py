@@ -22,17 +22,18 @@ def fast(arguments: list[str]) -> bool:
 
 
 def answer_stop(arguments: list[str]) -> int:
-    """Answer one call: read stdin, print what the hook says, return its exit status.
+    """Answer one call: read stdin, print the answer, return the exit status.
 
     Arguments that nobody knows fail open as everything else that is wrong does: the usual exit status 2 would
     prevent the stop, each time, and give the usage to the model.
     """
-    from bridge.setups.wiggum.hook import answer, fail_open
+    from bridge.setups.wiggum.hook import answer
+    from bridge.setups.wiggum.hook_call import doubt
 
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     legacy = _LEGACY in arguments
     if unknown := [each for each in arguments if each != _LEGACY]:
-        found = fail_open(f"unknown argument {unknown[0]!r}, expected nothing or {_LEGACY}", legacy=legacy)
+        found = doubt(f"unknown argument {unknown[0]!r}, expected nothing or {_LEGACY}").response(legacy=legacy)
     else:
         found = answer(data, env=os.environ, cwd=_cwd(), legacy=legacy)
     if found.stderr:

@@ -17,6 +17,7 @@ from bridge.files import to_bytes
 from bridge.timestamps import parse_iso
 
 Reaction = Literal["off", "warn", "stop"]
+Hashes = tuple[str, ...]
 
 _LENGTHS = 5
 """Outputs whose lengths are remembered, ..."""
@@ -33,83 +34,50 @@ class WiggumCircuit(StrEnum):
     OPEN = "OPEN"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WiggumBreakerSettings:
-    """When to open. A threshold of 0 is never reached.
+    """When to open. A threshold of 0 is never reached."""
 
-    Attributes:
-        no_change: turns in a row that changed no file.
-        same_error: turns in a row with the same error, or with the same last message and no changed file.
-        output_decline: percent that an output is shorter than the recent ones were on average.
-        on_output_decline: what to do about that.
-        on_stuck: what to do when the agent says that it is stuck.
-        cooldown_minutes: how long OPEN lasts; 0: until the next start.
-    """
-
-    no_change: int = 3
-    same_error: int = 5
-    output_decline: int = 70
+    no_change: int = 3  # turns in a row that changed no file
+    same_error: int = 5  # turns in a row with the same error, or with the same last message and no changed file
+    output_decline: int = 70  # percent that an output is shorter than the recent ones were on average
     on_output_decline: Reaction = "warn"
-    on_stuck: Reaction = "warn"
-    cooldown_minutes: float = 30
+    on_stuck: Reaction = "warn"  # the agent says that it is stuck
+    cooldown_minutes: float = 30  # how long OPEN lasts; 0: until the next start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WiggumBreaker:
-    """The breaker's state.
-
-    Attributes:
-        opened_at: when it opened, UTC; None unless OPEN.
-        reason: why it is OPEN or HALF, for people.
-        trip: the condition that opened it, as an outcome of the loop; ''.
-        no_change_count: turns in a row without a changed file.
-        same_error_count: turns in a row with the same error.
-        error_hashes: of the last turns' errors, the newest last; see :func:`hash_of`.
-        error_streaks: the hash of each error of the last turn, and for how many turns in a row it has been there.
-        same_message_count: turns in a row without work, and with the same last message.
-        message_hash: tells that message from others; '' without one.
-        output_lengths: characters of the last outputs, the newest last.
-        opens: how often it has opened.
-    """
+    """The breaker's state. Counts are of turns in a row."""
 
     state: WiggumCircuit = WiggumCircuit.CLOSED
-    opened_at: str | None = None
-    reason: str = ""
-    trip: str = ""
+    opened_at: str | None = None  # UTC; None unless OPEN
+    reason: str = ""  # why it is OPEN or HALF, for people
+    trip: str = ""  # the condition that opened it, as an outcome of the loop
     no_change_count: int = 0
     same_error_count: int = 0
-    error_hashes: tuple[str, ...] = ()
-    output_lengths: tuple[int, ...] = ()
-    opens: int = 0
-    error_streaks: dict[str, int] = field(default_factory=dict)
-    same_message_count: int = 0
-    message_hash: str = ""
+    error_hashes: Hashes = ()  # of the last turns' errors, the newest last; see `hash_of`
+    output_lengths: tuple[int, ...] = ()  # characters of the last outputs, the newest last
+    opens: int = 0  # how often it has opened
+    error_streaks: dict[str, int] = field(default_factory=dict)  # hash of each error of the last turn: its count
+    same_message_count: int = 0  # without work, and with the same last message
+    message_hash: str = ""  # tells that message from others; '' without one
 
     @property
     def is_open(self) -> bool:
-        """True when no turn may be started."""
         return self.state is WiggumCircuit.OPEN
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one turn shows.
+    """What one turn shows."""
 
-    Attributes:
-        changed: it changed files; None: nobody can tell.
-        error: what tells the error that it reports from others; '' without one.
-        output_length: characters, or None.
-        stuck: the agent says that it is stuck.
-        tool_errors: what tells the errors that its tools ended with from others.
-        message: its last message; '' without one, and where the same one says nothing.
-    """
-
-    changed: bool | None = None
-    error: str = ""
-    output_length: int | None = None
-    stuck: bool = False
-    tool_errors: tuple[str, ...] = ()
-    message: str = ""
+    changed: bool | None = None  # it changed files; None: nobody can tell
+    error: str = ""  # what tells the error that it reports from others; '' without one
+    output_length: int | None = None  # characters
+    stuck: bool = False  # the agent says so
+    tool_errors: tuple[str, ...] = ()  # what tells the errors that its tools ended with from others
+    message: str = ""  # its last one; '' without one, and where the same one says nothing
 
 
 class Tripped(NamedTuple):
@@ -152,10 +120,9 @@ def before_start(breaker: WiggumBreaker, settings: WiggumBreakerSettings, now: d
 
 def reset(breaker: WiggumBreaker) -> WiggumBreaker:
     """Let people decide: OPEN becomes HALF, and all counters begin anew."""
-    state = WiggumCircuit.CLOSED if breaker.state is WiggumCircuit.CLOSED else WiggumCircuit.HALF
-    return WiggumBreaker(
-        state=state, reason="reset by hand" if state is WiggumCircuit.HALF else "", opens=breaker.opens
-    )
+    if breaker.state is WiggumCircuit.CLOSED:
+        return WiggumBreaker(opens=breaker.opens)
+    return WiggumBreaker(state=WiggumCircuit.HALF, reason="reset by hand", opens=breaker.opens)
 
 
 def record(
@@ -163,10 +130,9 @@ def record(
 ) -> tuple[WiggumBreaker, Tripped]:
     """Take in a turn."""
     counted = _counted(breaker, evidence)
-    reached, warnings = _conditions(counted, evidence, settings, breaker.output_lengths)
-    if reached:
-        trip, reason = reached
-        opened = replace(
+    trip, reason, warnings = _conditions(counted, evidence, settings, breaker.output_lengths)
+    if trip:
+        counted = replace(
             counted,
             state=WiggumCircuit.OPEN,
             opened_at=timestamp(now),
@@ -174,10 +140,9 @@ def record(
             trip=trip,
             opens=counted.opens + 1,
         )
-        return opened, Tripped(trip, warnings)
-    if counted.state is WiggumCircuit.HALF and evidence.changed:
+    elif counted.state is WiggumCircuit.HALF and evidence.changed:
         counted = replace(counted, state=WiggumCircuit.CLOSED, reason="", trip="")
-    return counted, Tripped("", warnings)
+    return counted, Tripped(trip, warnings)
 
 
 def _counted(breaker: WiggumBreaker, evidence: Evidence) -> WiggumBreaker:
@@ -215,20 +180,29 @@ def _last_streak(breaker: WiggumBreaker) -> dict[str, int]:
 
 def _conditions(
     breaker: WiggumBreaker, evidence: Evidence, settings: WiggumBreakerSettings, before: tuple[int, ...]
-) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
-    """Return the first condition that opens the circuit with its reason, or None; and what only warns."""
-    same, idle = breaker.same_error_count, breaker.no_change_count
-    if 0 < settings.same_error <= same:
-        return ("repeated_error", f"repeated error: the same one in {same} turns in a row"), ()
-    if 0 < settings.same_error <= (times := breaker.same_message_count):
-        return ("repeated_error", f"repeated error: the same last message in {times} turns in a row"), ()
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return the first condition that opens the circuit, or '', with its reason; and what only warns."""
+    same, idle, times = breaker.same_error_count, breaker.no_change_count, breaker.same_message_count
     # While one error repeats, its own threshold decides: a failing turn changes nothing either.
     explained = 0 < idle <= same and settings.same_error > 0
-    if evidence.changed is False and 0 < settings.no_change <= idle and not explained:
-        return ("no_file_changes", f"no file changes in {idle} turns in a row"), ()
-    warnings: list[str] = []
+    still = evidence.changed is False and not explained
     decline = _decline(evidence.output_length, before)
+    repeated = "repeated error: the same"
+    warnings: list[str] = []
     for reached, reaction, trip, reason in (
+        (0 < settings.same_error <= same, "stop", "repeated_error", f"{repeated} one in {same} turns in a row"),
+        (
+            0 < settings.same_error <= times,
+            "stop",
+            "repeated_error",
+            f"{repeated} last message in {times} turns in a row",
+        ),
+        (
+            still and 0 < settings.no_change <= idle,
+            "stop",
+            "no_file_changes",
+            f"no file changes in {idle} turns in a row",
+        ),
         (
             0 < settings.output_decline < decline,
             settings.on_output_decline,
@@ -238,10 +212,10 @@ def _conditions(
         (evidence.stuck, settings.on_stuck, "stuck", "the agent says that it is stuck"),
     ):
         if reached and reaction == "stop":
-            return (trip, reason), tuple(warnings)
+            return trip, reason, tuple(warnings)
         if reached and reaction == "warn":
             warnings.append(reason)
-    return None, tuple(warnings)
+    return "", "", tuple(warnings)
 
 
 def _decline(length: int | None, before: tuple[int, ...]) -> int:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectBusy
-from bridge.files import make_folder, write_atomic
+from bridge.files import make_folder, usable, write_atomic
 from bridge.git.repository import find_repository
 from bridge.loop.lock import FILE as LOCK
 from bridge.loop.standing import holder_pid
@@ -141,7 +141,7 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
     now = datetime.now(UTC)
     pid = holder_pid(layout.folder)
     if pid is not None:
-        with files.usable():
+        with usable(layout.cancel):
             make_folder(layout.folder)
             write_atomic(layout.cancel, f"{timestamp(now)}\n")
         # The record lies where the agent writes: only who has the lock open is the loop.

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from bridge.errors import BridgeError, ProjectBusy, ProjectUnusable, StateUnreadable
+from bridge.errors import BridgeError, ProjectBusy, StateUnreadable
 from bridge.files import (
     ANYWHERE,
     append_durably,
@@ -18,6 +18,7 @@ from bridge.files import (
     open_file,
     read_bytes,
     to_bytes,
+    usable,
     write_atomic,
 )
 from bridge.git.repository import Files
@@ -44,69 +45,37 @@ _LOCK_SECONDS = 5.0
 
 
 class Layout:
-    """Where a wiggum project keeps its files.
-
-    Attributes:
-        state: where the loop stands.
-        plugin: the state file of the official plugin.
-        folder: the host's own: logs, archive, lock, the prompt of the turn.
-        logs: the loop's log (what it decided), and those of the turns.
-        archive: states of loops that have ended, and files that were set aside.
-        cancel: the marker that ``wiggum stop`` leaves for a running loop.
-        prompt: as people write it.
-        turn_prompt: the prompt of the current turn, filled in.
-        plan: the list of items.
-        progress: what each iteration did.
-    """
+    """Where a wiggum project keeps its files."""
 
     def __init__(self, project: Path) -> None:
         confine(project)
         self.project = project
         self.state = project / ".claude" / "ralph-state.json"
-        self.plugin = project / ".claude" / "ralph-loop.local.md"
-        self.folder = project / ".claude" / "ralph"
+        self.plugin = project / ".claude" / "ralph-loop.local.md"  # the state file of the official plugin
+        self.folder = project / ".claude" / "ralph"  # the host's own
         self.logs = self.folder / "logs"
-        self.log = self.logs / "loop.log"
-        self.archive = self.folder / "archive"
-        self.cancel = self.folder / "cancel"
-        self.prompt = project / "PROMPT.md"
-        self.turn_prompt = self.folder / "prompt.md"
+        self.log = self.logs / "loop.log"  # what the loop decided; the others are those of turns
+        self.archive = self.folder / "archive"  # states of loops that have ended, and files that were set aside
+        self.cancel = self.folder / "cancel"  # the marker that ``wiggum stop`` leaves for a running loop
+        self.prompt = project / "PROMPT.md"  # as people write it
+        self.turn_prompt = self.folder / "prompt.md"  # of the current turn, filled in
         self.plan = project / "fix_plan.md"
-        self.progress = project / "progress.txt"
-
-
-def is_own(path: str) -> bool:
-    """Say whether a path, relative to the project, is the loop's own."""
-    return path.startswith(_OWN)
+        self.progress = project / "progress.txt"  # what each iteration did
 
 
 FILES = Files(
-    is_own=is_own,
+    is_own=lambda path: path.startswith(_OWN),
     is_about_work=lambda path: path.startswith(_NOTES),
     own=(*(path for path in _OWN if not path.endswith("-")), ".claude/.ralph-*"),
 )
 """Which files of a project are not work."""
 
 
-@contextmanager
-def usable() -> Iterator[None]:
-    """Turn an OSError of the block into a ProjectUnusable that names the file."""
-    try:
-        yield
-    except ProjectUnusable:
-        raise
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise ProjectUnusable(f"{where}{error.strerror or error}\n  next: look at its permissions") from error
-
-
 def read_text(path: Path, *, root: str | None = None) -> str | None:
     """Read a text file, whatever its bytes; None when there is none. See :func:`bridge.files.descriptor`."""
-    with usable():
-        try:
-            return read_bytes(path, root=root).decode("utf-8", "surrogateescape")
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError):
+        return read_bytes(path, root=root).decode("utf-8", "surrogateescape")
+    return None
 
 
 def read_plan(layout: Layout) -> Items:
@@ -118,7 +87,7 @@ def append_progress(layout: Layout, block: str) -> None:
     """Put a block at the end of progress.txt, in one write: a kill leaves all of it or nothing."""
     text = read_text(layout.progress)
     gap = "" if not text else "\n" * (2 - (text.endswith("\n") + text.endswith("\n\n")))
-    with usable():
+    with usable(layout.progress):
         append_durably(layout.progress, to_bytes(gap + block))
 
 
@@ -136,19 +105,14 @@ def log(layout: Layout, text: str, level: Literal["INFO", "WARN", "ERROR"] = "IN
 
 
 def load(layout: Layout, *, defaults: WiggumState | None = None) -> WiggumState | None:
-    """Read the state; None when there is no file.
-
-    Raises:
-        StateUnreadable: it holds no state.
-        ProjectUnusable: it can't be read.
-    """
+    """Read the state; None when there is no file. Raises StateUnreadable."""
     text = read_text(layout.state)
     return None if text is None else read_state(text, where=str(layout.state), defaults=defaults)
 
 
 def save(layout: Layout, state: WiggumState) -> None:
     """Write the state, so that readers see the old or the new one."""
-    with usable():
+    with usable(layout.state):
         make_folder(layout.state.parent)
         write_atomic(layout.state, write_state(state))
 
@@ -159,7 +123,7 @@ def finish(layout: Layout, state: WiggumState) -> None:
     It is saved as ended first: wherever a kill comes, the loop is shown as one that has ended.
     """
     save(layout, state)
-    with usable():
+    with usable(layout.archive):
         make_folder(layout.archive)
         ended = _compact(state.ended_at or state.updated_at or "unknown")
         name = f"{ended}-{state.run_id or 'run'}-{state.outcome or 'left'}.json"
@@ -171,8 +135,7 @@ def latest_state(layout: Layout) -> WiggumState | None:
     """Read the state of the active loop or, when there is none, of the one that ended last.
 
     Raises:
-        StateUnreadable: the active state holds no state.
-        ProjectUnusable: it can't be read.
+        StateUnreadable: the active one can't be read as a state.
     """
     active = load(layout)
     if active is not None:
@@ -190,7 +153,7 @@ def latest_state(layout: Layout) -> WiggumState | None:
 
 def set_aside(layout: Layout, path: Path, at: str) -> Path:
     """Move a file into the archive; return where it went. An earlier one is never overwritten."""
-    with usable():
+    with usable(layout.archive):
         make_folder(layout.archive)
         name = f"{_compact(at)}-{path.name}"
         target = layout.archive / name
@@ -207,7 +170,6 @@ def _compact(at: str) -> str:
 
 
 def is_cancelled(layout: Layout) -> bool:
-    """Say whether somebody has asked for the loop's end."""
     return layout.cancel.exists()
 
 
@@ -224,7 +186,7 @@ def locked(layout: Layout) -> Iterator[None]:
     Raises:
         ProjectBusy: somebody else has held it for five seconds.
     """
-    with usable():
+    with usable(layout.folder):
         make_folder(layout.folder)
         file = open_file(layout.folder / ".state.lock", "ab")
     with file:

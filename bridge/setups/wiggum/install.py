@@ -12,7 +12,7 @@ from importlib.resources import files as packaged
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
-from bridge.files import delete, make_folder, read_bytes, write_atomic
+from bridge.files import delete, make_folder, read_bytes, usable, write_atomic
 from bridge.setups.wiggum import files, json_text
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def uninstall(project: Path, *, local: bool) -> list[InstalledFile]:
         why = "it isn't as ralph-bridge wrote it" if there is not None else ""
         changes.append(InstalledFile(target, "kept" if there is not None else "unchanged", why))
     else:
-        with files.usable():
+        with usable(target):
             delete(target, missing=False)
         changes.append(InstalledFile(target, "removed"))
     return changes
@@ -209,7 +209,7 @@ def _settings(project: Path, *, local: bool) -> Path:
 
 def _read(path: Path) -> str | None:
     """Read settings exactly: newlines as they are, and nothing that isn't UTF-8 guessed at."""
-    with files.usable():
+    with usable(path):
         try:
             return read_bytes(path).decode("utf-8")
         except (FileNotFoundError, NotADirectoryError):
@@ -223,7 +223,7 @@ def _read(path: Path) -> str | None:
 def _written(path: Path, old: str | None, new: str) -> InstalledFile:
     if old == new:
         return InstalledFile(path, "unchanged")
-    with files.usable():
+    with usable(path):
         make_folder(path.parent)
         write_atomic(path, new)
     return InstalledFile(path, "created" if old is None else "changed")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge.driver import Driver
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
-from bridge.files import make_folder
+from bridge.files import make_folder, usable
 from bridge.git.work import WorkDetector
 from bridge.loop.caps import read_caps
 from bridge.loop.night import night
@@ -23,7 +23,7 @@ from bridge.process.argv import resolve
 from bridge.resources import os_text
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
-from bridge.setups.wiggum.files import FILES, latest_state, usable
+from bridge.setups.wiggum.files import FILES, latest_state
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import check, prepare
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
@@ -116,7 +116,7 @@ def open_outer(
     )
     if check(layout, probe, request, datetime.now(UTC)):
         _check_program(layout, request, settings, asked)
-    with usable():
+    with usable(layout.folder):
         make_folder(layout.folder)
     with ExitStack() as stack:
         active = stack.enter_context(active_run(layout.folder, layout.project, request.tool or ""))

@@ -22,19 +22,10 @@ without its key does, must not use up all iterations within a second."""
 
 @dataclass(frozen=True, slots=True)
 class OuterState(LoopState):
-    """Where the outer loop stands.
-
-    Attributes:
-        saved: what the state file says.
-        cancelled: somebody has asked for the loop's end.
-        warnings: of the last turn.
-        first: no turn of this run is over: however little time there is, one is begun.
-    """
-
-    saved: WiggumState = field(default_factory=WiggumState)
-    cancelled: bool = False
-    warnings: tuple[str, ...] = ()
-    first: bool = True
+    saved: WiggumState = field(default_factory=WiggumState)  # what the state file says
+    cancelled: bool = False  # somebody has asked for the loop's end
+    warnings: tuple[str, ...] = ()  # of the last turn
+    first: bool = True  # no turn of this run is over: however little time there is, one is begun
 
 
 @dataclass(frozen=True)
@@ -56,18 +47,10 @@ class OuterOutcome(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class OuterPolicy:
-    """Decides for the outer loop.
-
-    Attributes:
-        retry_delay: seconds to wait after the first failed turn.
-        pauses: how long a provider's limit is waited out.
-    """
-
-    retry_delay: float = RETRY_DELAY
-    pauses: Pauses = field(default_factory=Pauses)
+    retry_delay: float = RETRY_DELAY  # seconds, after the first failed turn
+    pauses: Pauses = field(default_factory=Pauses)  # how long a provider's limit is waited out
 
     def begin(self, state: OuterState, _plan: Plan | None, at: Moment) -> tuple[OuterState, Decision]:
-        """Decide before a turn."""
         saved = state.saved
         if saved.outcome is None and state.cancelled:
             saved = closed(saved, "cancelled", "stopped by hand", at.now)
@@ -76,7 +59,6 @@ class OuterPolicy:
         return replace(state, saved=saved), ending(saved) or GO_ON
 
     def decide(self, state: OuterState, outcome: OuterOutcome, at: Moment) -> tuple[OuterState, Decision]:
-        """Decide after a turn."""
         assert outcome.facts is not None
         if outcome.limit is not None and outcome.is_limited:
             times = state.limits + 1
@@ -98,7 +80,6 @@ class OuterPolicy:
 
 
 def ending(saved: WiggumState) -> Decision | None:
-    """Return the end that a state tells of, or None."""
     if saved.outcome is None:
         return None
     verdict = Verdict.INCOMPLETE if saved.exit_code else Verdict.COMPLETE

@@ -17,25 +17,14 @@ _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z
 _LINE = re.compile(r"^(?P<key>\w+)[ \t]*:[ \t]*(?P<value>.*?)[ \t]*\r?$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PluginState:
-    """Where a loop of the plugin stands.
-
-    Attributes:
-        iteration: the turn that is under way, from 1.
-        max_iterations: 0: any number.
-        promise: None: it never completes by itself.
-        session_id: its owner, or None.
-        prompt: what each turn gets.
-        blocks: stops in a row that were prevented; a key of ours.
-    """
-
-    iteration: int
-    max_iterations: int
-    promise: str | None
-    session_id: str | None
-    prompt: str
-    blocks: int = 0
+    iteration: int  # the turn that is under way, from 1
+    max_iterations: int  # 0: any number
+    promise: str | None  # None: it never completes by itself
+    session_id: str | None  # its owner
+    prompt: str  # what each turn gets
+    blocks: int  # stops in a row that were prevented; a key of ours
 
 
 def read_plugin(text: str, where: str) -> PluginState:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bridge.loop.standstill import NOT_READY
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.progress import Items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
-from bridge.stream.analysis.model import PermanentReason
 from bridge.stream.status import find_promise
 from bridge.wording import one_line, plural
 
@@ -38,40 +36,33 @@ EXIT_CODES = {
     "output_decline": 8,
     "stuck": 9,
     "cancelled": 130,
-    **dict.fromkeys((reason.value for reason in PermanentReason), NOT_READY),
 }
-"""Outcome of a loop to the exit code of ``wiggum start``."""
-
 _ONE_LINE = 200
 
 
-@dataclass(frozen=True, slots=True)
+def _exit_code(outcome: str) -> int:
+    """Return that of ``wiggum start``; what isn't listed is a reason for which no repetition helps."""
+    if outcome in EXIT_CODES:
+        return EXIT_CODES[outcome]
+    from bridge.loop.standstill import NOT_READY  # with all of `stream.analysis`, which no Stop hook has time for
+
+    return NOT_READY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFacts:
-    """What one turn came to.
+    """What one turn came to."""
 
-    Attributes:
-        turn: which one, and what it started from.
-        text: the agent's last message.
-        failure: why the run of the agent failed, or None.
-        warnings: for people.
-        changed: it changed files; None: nobody can tell.
-        items: the fix plan after it.
-        ticked: items that it ticked.
-        done: what progress.txt says that it completed; '' without an entry.
-        elapsed: seconds since the loop was started.
-        tool_errors: what tells the errors that its tools ended with from others.
-    """
-
-    turn: OpenTurn
-    text: str = ""
-    failure: str | None = None
-    warnings: tuple[str, ...] = ()
-    changed: bool | None = None
-    items: Items = field(default_factory=Items)
-    ticked: tuple[str, ...] = ()
-    done: str = ""
-    elapsed: float = 0.0
-    tool_errors: tuple[str, ...] = ()
+    turn: OpenTurn  # which one, and what it started from
+    text: str = ""  # the agent's last message
+    failure: str | None = None  # why the run of the agent failed
+    warnings: tuple[str, ...] = ()  # for people
+    changed: bool | None = None  # it changed files; None: nobody can tell
+    items: Items = field(default_factory=Items)  # of the fix plan after it
+    ticked: tuple[str, ...] = ()  # items that it ticked
+    done: str = ""  # what progress.txt says that it completed; '' without an entry
+    elapsed: float = 0.0  # seconds since the loop was started
+    tool_errors: tuple[str, ...] = ()  # what tells the errors that its tools ended with from others
 
 
 def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumState, tuple[str, ...]]:
@@ -107,12 +98,11 @@ def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumS
 
 
 def closed(state: WiggumState, outcome: str, reason: str, now: datetime) -> WiggumState:
-    """Return the state of a loop that has ended."""
     return replace(
         state,
         outcome=outcome,
         reason=reason,
-        exit_code=EXIT_CODES[outcome],
+        exit_code=_exit_code(outcome),
         ended_at=timestamp(now),
         updated_at=timestamp(now),
         turn=None,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
-from bridge.files import ANYWHERE, make_folder, write_atomic
+from bridge.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.setups.projects import project_lock
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
@@ -247,7 +247,7 @@ class _Start:
 
     def _make_folders(self) -> None:
         """Make the folders, and keep git from taking the loop's own files for work."""
-        with files.usable():
+        with usable(self.layout.folder):
             make_folder(self.layout.folder)
             write_atomic(self.layout.folder / ".gitignore", "*\n")
         if self.probe.git is not None:

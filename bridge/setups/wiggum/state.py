@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from bridge.amounts import amount, whole
 from bridge.errors import StateUnreadable
-from bridge.setups.wiggum.breaker import WiggumBreaker, WiggumBreakerSettings, WiggumCircuit, hash_of
+from bridge.setups.wiggum.breaker import Reaction, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit, hash_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 SCHEMA_VERSION = 1
 MAX_ITERATIONS = 50
@@ -26,103 +26,70 @@ ENV_MAX_ITERATIONS = "RALPH_MAX_ITERATIONS"
 ENV_PROMISE = "RALPH_COMPLETION_PROMISE"
 
 Mode = Literal["outer", "hook"]
+"""A host starts the agent anew for each turn, or the Stop hook keeps a session going."""
 
 _SHARED = ("no_change_count", "error_hashes")
 """Of the breaker, and at the top level of the file: the sample hook has them there."""
 _INNER = ("breaker", "breaker_settings", "checkpoints")
 _MOST_ITERATIONS = 10**9
 _HASH = re.compile(r"[0-9a-f]{8,128}", re.IGNORECASE)
+_T = TypeVar("_T", bound=Any)
 
 _NEXT = "  next: put it right, or begin anew with: ralph-bridge wiggum start --fresh (the file is kept aside)"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn of the agent that is under way, and what it started from.
+    """A turn of the agent that is under way, and what it started from."""
 
-    Attributes:
-        number: its iteration, from 1.
-        started_at: UTC, ISO 8601.
-        head: the commit that was checked out; '' without one.
-        tree: fingerprint of what differed from it, or of all files; None when it isn't known.
-        blocks: how many blocks progress.txt had for this number.
-    """
-
-    number: int
-    started_at: str = ""
-    head: str = ""
-    tree: str | None = None
-    blocks: int = 0
+    number: int  # its iteration, from 1
+    started_at: str = ""  # UTC, ISO 8601
+    head: str = ""  # the commit that was checked out; '' without one
+    tree: str | None = None  # fingerprint of what differed from it, or of all files; None: not known
+    blocks: int = 0  # how many blocks progress.txt had for this number
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:
-    """How to make checkpoints; `no_verify` bypasses the repository's commit hooks."""
-
     enabled: bool = True
-    no_verify: bool = False
+    no_verify: bool = False  # bypass the repository's commit hooks
     allow_empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WiggumState:
-    """Where a loop stands.
-
-    Attributes:
-        mode: ``outer``: a host starts the agent anew for each turn; ``hook``: the Stop hook keeps a session going.
-        task_name: one line for people.
-        task_hash: tells this task from another one: of its description, else of its prompt.
-        prompt_hash: of PROMPT.md when the loop began.
-        run_id: names this run's checkpoints.
-        started_at: UTC, ISO 8601; likewise `updated_at` and `ended_at`.
-        iteration: turns of the agent that are over.
-        max_minutes: None: any number.
-        completion_promise: what the agent says, in ``<promise>`` tags, when all is done.
-        by_default: which of `max_iterations` and `completion_promise` nobody has named.
-        plan_completes: a fix plan whose last box a turn ticked completes the loop, too.
-        session_id: the session that the hook keeps going; None until one has claimed the loop.
-        tool: ``driver NAME`` or ``agent NAME``, for a resumed run; '' when none was named.
-        last_action: what the last turn did, one line.
-        remaining_items, total_items, completed_items: of the fix plan.
-        blocks: stops in a row that the hook has prevented.
-        last_diff_hash: of what was not committed when the last turn was over: ``git diff --stat | md5sum``.
-        turn: the turn that is under way, or None.
-        outcome: how the loop ended; None while it goes on.
-        reason: a sentence about that.
-        exit_code: of the outer loop, for that outcome.
-        extra: keys of other writers.
-    """
+    """Where a loop stands. Times are UTC, ISO 8601."""
 
     mode: Mode = "outer"
-    task_name: str = ""
-    task_hash: str = ""
-    prompt_hash: str = ""
-    run_id: str = ""
+    task_name: str = ""  # one line for people
+    task_hash: str = ""  # tells this task from another one: of its description, else of its prompt
+    prompt_hash: str = ""  # of PROMPT.md when the loop began
+    run_id: str = ""  # names this run's checkpoints
     started_at: str = ""
     updated_at: str = ""
-    iteration: int = 0
+    iteration: int = 0  # turns of the agent that are over
     max_iterations: int = MAX_ITERATIONS
-    max_minutes: float | None = None
-    completion_promise: str = PROMISE
-    by_default: tuple[str, ...] = ()
-    plan_completes: bool = False
-    session_id: str | None = None
-    tool: str = ""
-    last_action: str = ""
+    max_minutes: float | None = None  # None: any number
+    completion_promise: str = PROMISE  # what the agent says, in ``<promise>`` tags, when all is done
+    by_default: tuple[str, ...] = ()  # which of `max_iterations` and `completion_promise` nobody has named
+    plan_completes: bool = False  # a fix plan whose last box a turn ticked completes the loop, too
+    session_id: str | None = None  # the session that the hook keeps going; None until one has claimed the loop
+    tool: str = ""  # ``driver NAME`` or ``agent NAME``, for a resumed run; '' when none was named
+    last_action: str = ""  # what the last turn did, one line
     remaining_items: int = 0
     total_items: int = 0
     completed_items: tuple[str, ...] = ()
-    blocks: int = 0
-    last_diff_hash: str = ""
+    blocks: int = 0  # stops in a row that the hook has prevented
+    last_diff_hash: str = ""  # of what was not committed after the last turn: ``git diff --stat | md5sum``
     breaker: WiggumBreaker = field(default_factory=WiggumBreaker)
     breaker_settings: WiggumBreakerSettings = field(default_factory=WiggumBreakerSettings)
     checkpoints: Checkpointing = field(default_factory=Checkpointing)
-    turn: OpenTurn | None = None
-    outcome: str | None = None
-    reason: str = ""
-    exit_code: int | None = None
+    turn: OpenTurn | None = None  # that is under way
+    outcome: str | None = None  # how the loop ended; None while it goes on
+    reason: str = ""  # a sentence about that
+    exit_code: int | None = None  # of the outer loop, for that outcome
     ended_at: str | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)  # keys of other writers
 
 
 def write_state(state: WiggumState) -> str:
@@ -138,24 +105,17 @@ def write_state(state: WiggumState) -> str:
 
 
 class EnvironmentDefaults(NamedTuple):
-    """What stands for options that nobody gave; None where the environment says nothing.
-
-    `wrong`: messages about values that make no sense.
-    """
+    """What stands for options that nobody gave; None where the environment says nothing."""
 
     max_iterations: int | None = None
     promise: str | None = None
-    wrong: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()  # messages about values that make no sense
 
     def applied_to(self, state: WiggumState) -> WiggumState:
         """Replace those values of a state that nobody named."""
-        most = self.max_iterations if "max_iterations" in state.by_default else None
-        promise = self.promise if "completion_promise" in state.by_default else None
-        return replace(
-            state,
-            max_iterations=state.max_iterations if most is None else most,
-            completion_promise=state.completion_promise if promise is None else promise,
-        )
+        named = {"max_iterations": self.max_iterations, "completion_promise": self.promise}
+        values: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+        return replace(state, **{name: values[name] for name in values if name in state.by_default})
 
 
 def read_environment(env: Mapping[str, str]) -> EnvironmentDefaults:
@@ -199,176 +159,171 @@ def read_state(text: str, *, where: str = "the state file", defaults: WiggumStat
     if not isinstance(found, dict):
         kind = "null" if found is None else f"a {type(found).__name__}"
         raise StateUnreadable(f"{where} holds no JSON object but {kind}\n{_NEXT}")
-    reader = _StateReader(dict(found), where)
-    version = reader.take("schema_version", int, SCHEMA_VERSION)
+    top = _Values(dict(found), where)
+    version = top.take("schema_version", "int", SCHEMA_VERSION)
     if version > SCHEMA_VERSION:
         raise StateUnreadable(
             f"{where} has schema_version {version}, this ralph-bridge knows {SCHEMA_VERSION}\n"
             "  next: use the ralph-bridge that wrote it"
         )
-    return _state(reader, defaults or WiggumState(), ours="schema_version" in found)
+    defaults = defaults or WiggumState()
+    if "schema_version" in found:
+        return _state(top, defaults)
+    unnamed = tuple(key for key in ("max_iterations", "completion_promise") if found.get(key) is None)
+    # The published schema has no end but this one: that all its items are done.
+    state = _state(top, replace(defaults, by_default=unnamed, plan_completes=True))
+    done = len(state.completed_items)
+    left = state.remaining_items if "remaining_items" in found else max(0, state.total_items - done)
+    return replace(state, remaining_items=left, total_items=state.total_items or left + done)
 
 
-class _StateReader:
-    """Takes values out of an object, by type."""
+def _state(top: _Values, defaults: WiggumState) -> WiggumState:
+    inner = {key: top.inner(key) for key in _INNER}
+    turn = top.inner("turn")
+    state = replace(
+        top.into(defaults),
+        breaker=top.into(inner["breaker"].into(WiggumBreaker()), *_SHARED),
+        breaker_settings=inner["breaker_settings"].into(WiggumBreakerSettings()),
+        checkpoints=inner["checkpoints"].into(Checkpointing()),
+        turn=turn.into(OpenTurn(0)) if turn.rest else None,
+    )
+    if state.iteration > _MOST_ITERATIONS:  # it has to be counted on
+        raise top.wrong("iteration", state.iteration, f"at most {_MOST_ITERATIONS}")
+    if not state.completion_promise.strip():
+        raise top.wrong("completion_promise", state.completion_promise, "the text of a promise")
+    if state.turn and state.turn.number <= state.iteration:
+        # Another program has ended the turn: what it said there, and with which errors, only its hashes tell.
+        known = replace(state.breaker, error_streaks={}, same_error_count=0, message_hash="", same_message_count=0)
+        state = replace(state, turn=None, breaker=known)
+    extra = top.rest | {key: each.rest for key, each in inner.items() if each.rest}
+    return replace(state, session_id=state.session_id or None, extra=extra)
+
+
+class _Values:
+    """Takes values out of an object, by type; what nobody took is its `rest`."""
 
     def __init__(self, found: dict[str, Any], where: str, prefix: str = "") -> None:
         self.rest = found
         self._where = where
         self._prefix = prefix
 
-    def take(self, key: str, kind: Any, default: Any) -> Any:
-        """Return a value of that type; the default when it is missing or null."""
+    def take(self, key: str, annotation: str, default: Any) -> Any:
+        """Return a value of the type that an annotation names; the default when it is missing or null."""
         value = self.rest.pop(key, None)
         if value is None:
             return default
-        read = _converted(value, kind)
-        if read is None:
-            raise self.wrong(key, value, _KINDS[kind])
-        return read
+        kind = _KINDS[annotation.removesuffix(" | None")]
+        try:
+            found = kind.read(value)
+        except _WrongMember as wrong:
+            raise self.wrong(f"{key}[{wrong.number}]", wrong.value, "a string") from None
+        if found is None:
+            raise self.wrong(key, value, kind.expected)
+        return found
 
-    def word(self, key: str, words: tuple[str, ...], default: str) -> Any:
-        """Return one of the words."""
-        value: str = self.take(key, str, default)
-        if value not in words:
-            raise self.wrong(key, value, " or ".join(words))
-        return value
+    def into(self, record: _T, *names: str) -> _T:
+        """Put the values of these fields into a record; without names, of all fields that hold no record."""
+        taken = [
+            each
+            for each in fields(record)
+            if (each.name in names if names else str(each.type).removesuffix(" | None") in _KINDS)
+        ]
+        values = {each.name: self.take(each.name, str(each.type), getattr(record, each.name)) for each in taken}
+        found: _T = replace(record, **values)
+        return found
 
-    def strings(self, key: str) -> tuple[str, ...]:
-        """Return an array's members, strings or numbers, as strings."""
-        found = self.take(key, list, [])
-        for number, each in enumerate(found):
-            if not isinstance(each, str | int | float) or isinstance(each, bool):
-                raise self.wrong(f"{key}[{number}]", each, "a string")
-        return tuple(map(str, found))
-
-    def hashes(self) -> tuple[str, ...]:
-        """Return the hashes of errors: an array, or the string that `jq --arg` makes of one; texts are hashed."""
-        found = self.rest.get("error_hashes")
-        if isinstance(found, str):
-            try:
-                array = json.loads(found)
-            except (ValueError, RecursionError):
-                array = None
-            self.rest["error_hashes"] = (
-                array if isinstance(array, list) else re.split(r"[\s,]+", found.strip(" \n,"))
-            )
-        return tuple(map(_hashed, filter(None, self.strings("error_hashes"))))
-
-    def by_fields(self, kind: type, *names: str, defaults: Any = None) -> dict[str, Any]:
-        """Return values for fields of a dataclass, each of its default's type; None stands for no text."""
-        before = {name: getattr(defaults or kind(), name) for name in names or [each.name for each in fields(kind)]}
-        return {name: self.take(name, str if old is None else type(old), old) for name, old in before.items()}
-
-    def inner(self, key: str) -> _StateReader:
-        """Return a reader of an object inside; of an empty one when it is missing."""
-        return _StateReader(dict(self.take(key, dict, {})), self._where, f"{self._prefix}{key}.")
+    def inner(self, key: str) -> _Values:
+        """Return the values of an object inside; of an empty one when it is missing."""
+        return _Values(dict(self.take(key, "dict", {})), self._where, f"{self._prefix}{key}.")
 
     def wrong(self, key: str, value: object, expected: str) -> StateUnreadable:
-        """Make the error about a value."""
         return StateUnreadable(f"{self._where}: {self._prefix}{key} is {value!r}, expected {expected}\n{_NEXT}")
 
 
-_KINDS = {
-    int: "a whole number",
-    float: "a number",
-    str: "a string",
-    bool: "true or false",
-    dict: "an object",
-    list: "an array",
-}
+class _WrongMember(Exception):
+    def __init__(self, number: int, value: object) -> None:
+        super().__init__(number, value)
+        self.number = number
+        self.value = value
+
+
+class _Kind(NamedTuple):
+    expected: str
+    read: Callable[[Any], Any]  # None: the value is of another kind
+
+
+def _number(value: object) -> object:
+    """Read a number that ``jq --arg`` has written as a string."""
+    digits = value.strip() if isinstance(value, str) else ""
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 16 else value
+
+
+def _whole(value: object) -> int | None:
+    return whole(int(value) if isinstance(value, float) and value.is_integer() else _number(value))
+
+
+def _strings(value: object) -> tuple[str, ...] | None:
+    """Return strings and numbers as strings."""
+    if not isinstance(value, list):
+        return None
+    for number, each in enumerate(value):
+        if not isinstance(each, str | int | float) or isinstance(each, bool):
+            raise _WrongMember(number, each)
+    return tuple(map(str, value))
+
+
+def _hashes(value: object) -> tuple[str, ...] | None:
+    """Return the hashes of errors: an array, or the string that `jq --arg` makes of one; texts are hashed."""
+    if isinstance(value, str):
+        try:
+            array = json.loads(value)
+        except (ValueError, RecursionError):
+            array = None
+        value = array if isinstance(array, list) else re.split(r"[\s,]+", value.strip(" \n,"))
+    found = _strings(value)
+    return None if found is None else tuple(_hashed(each) for each in found if each)
 
 
 def _hashed(error: str) -> str:
-    """Give the hash of an error that older states hold as text."""
     return error if _HASH.fullmatch(error) else hash_of(error)
 
 
-def _converted(value: object, kind: type) -> Any:
-    """Return the value as that type, or None when it isn't one; of numbers, amounts are."""
-    if kind in (int, float) and isinstance(value, str):
-        # What `jq --arg` writes.
-        digits = value.strip()
-        value = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 16 else value
-    if kind is int and isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if kind is int:
-        return whole(value)
-    if kind is float:
-        return amount(value)
-    return value if isinstance(value, kind) else None
+def _circuit(value: object) -> WiggumCircuit | None:
+    word = value.upper() if isinstance(value, str) else ""
+    word = "HALF" if word in ("HALF_OPEN", "HALF-OPEN") else word
+    return WiggumCircuit(word) if word in list(WiggumCircuit) else None
 
 
-def _state(reader: _StateReader, defaults: WiggumState, *, ours: bool) -> WiggumState:
-    inner = {key: reader.inner(key) for key in _INNER}
-    turn = reader.inner("turn")
-    unnamed = [key for key in ("max_iterations", "completion_promise") if reader.rest.get(key) is None]
-    counted = "remaining_items" in reader.rest
-    values: dict[str, Any] = {
-        "mode": reader.word("mode", ("outer", "hook"), defaults.mode),
-        "breaker": _breaker(inner["breaker"], reader),
-        "breaker_settings": _settings(inner["breaker_settings"]),
-        "checkpoints": Checkpointing(**inner["checkpoints"].by_fields(Checkpointing)),
-        "turn": OpenTurn(**turn.by_fields(OpenTurn, defaults=OpenTurn(0))) if turn.rest else None,
-        "completed_items": reader.strings("completed_items"),
-        "max_minutes": reader.take("max_minutes", float, None),
-        "by_default": reader.strings("by_default") if ours else tuple(unnamed),
-        # The published schema has no end but this one: that all its items are done.
-        "plan_completes": reader.take("plan_completes", bool, not ours),
-        "exit_code": reader.take("exit_code", int, None),
-    }
-    values |= reader.by_fields(WiggumState, *_PLAIN, defaults=defaults)
-    if values["iteration"] > _MOST_ITERATIONS:  # it has to be counted on
-        raise reader.wrong("iteration", values["iteration"], f"at most {_MOST_ITERATIONS}")
-    if not values["completion_promise"].strip():
-        raise reader.wrong("completion_promise", values["completion_promise"], "the text of a promise")
-    values["session_id"] = values["session_id"] or None
-    if not ours and not counted:
-        values["remaining_items"] = max(0, values["total_items"] - len(values["completed_items"]))
-    if not ours and not values["total_items"]:
-        values["total_items"] = values["remaining_items"] + len(values["completed_items"])
-    if values["turn"] and values["turn"].number <= values["iteration"]:
-        # Another program has ended the turn: what it said there, and with which errors, only its hashes tell.
-        unknown = {"error_streaks": {}, "same_error_count": 0, "message_hash": "", "same_message_count": 0}
-        values |= {"turn": None, "breaker": replace(values["breaker"], **unknown)}
-    return WiggumState(**values, extra=reader.rest | {key: each.rest for key, each in inner.items() if each.rest})
+def _of(kind: type) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, kind) else None
 
 
-_PLAIN = (
-    *("iteration", "max_iterations", "remaining_items", "total_items", "blocks"),
-    *("task_name", "task_hash", "prompt_hash", "run_id", "started_at", "updated_at", "completion_promise"),
-    *("session_id", "tool", "last_action", "last_diff_hash", "outcome", "reason", "ended_at"),
-)
+def _one_of(words: tuple[str, ...]) -> _Kind:
+    return _Kind(" or ".join(words), lambda value: value if value in words else None)
 
 
-def _breaker(reader: _StateReader, top: _StateReader) -> WiggumBreaker:
-    shared = {key: top if top.rest.get(key) is not None else reader for key in _SHARED}
-    idle, hashes = shared["no_change_count"].take("no_change_count", int, 0), shared["error_hashes"].hashes()
-    for key in _SHARED:
-        reader.rest.pop(key, None)
-    given = reader.take("state", str, "CLOSED")
-    circuit = "HALF" if given.upper() in ("HALF_OPEN", "HALF-OPEN") else given.upper()
-    if circuit not in list(WiggumCircuit):
-        raise reader.wrong("state", given, " or ".join(WiggumCircuit))
-    lengths = reader.take("output_lengths", list, [])
-    streaks = reader.take("error_streaks", dict, {})
-    counts = ("opened_at", "reason", "trip", "same_error_count", "opens", "same_message_count", "message_hash")
-    return WiggumBreaker(
-        state=WiggumCircuit(circuit),
-        no_change_count=idle,
-        error_hashes=hashes,
-        output_lengths=tuple(each for each in lengths if whole(each) is not None),
-        error_streaks={_hashed(error): count for error, count in streaks.items() if whole(count) is not None},
-        **reader.by_fields(WiggumBreaker, *counts),
-    )
-
-
-def _settings(reader: _StateReader) -> WiggumBreakerSettings:
-    base = WiggumBreakerSettings()
-    words = ("off", "warn", "stop")
-    return WiggumBreakerSettings(
-        on_output_decline=reader.word("on_output_decline", words, base.on_output_decline),
-        on_stuck=reader.word("on_stuck", words, base.on_stuck),
-        cooldown_minutes=reader.take("cooldown_minutes", float, base.cooldown_minutes),
-        **reader.by_fields(WiggumBreakerSettings, "no_change", "same_error", "output_decline"),
-    )
+_KINDS = {
+    "int": _Kind("a whole number", _whole),
+    "float": _Kind("a number", lambda value: amount(_number(value))),
+    "str": _Kind("a string", _of(str)),
+    "bool": _Kind("true or false", _of(bool)),
+    "dict": _Kind("an object", _of(dict)),
+    "Mode": _one_of(get_args(Mode)),
+    "Reaction": _one_of(get_args(Reaction)),
+    "WiggumCircuit": _Kind(" or ".join(WiggumCircuit), _circuit),
+    "Hashes": _Kind("an array", _hashes),
+    "tuple[str, ...]": _Kind("an array", _strings),
+    "tuple[int, ...]": _Kind(
+        "an array",
+        lambda value: tuple(each for each in value if whole(each) is not None) if isinstance(value, list) else None,
+    ),
+    "dict[str, int]": _Kind(
+        "an object",
+        lambda value: (
+            {_hashed(error): count for error, count in value.items() if whole(count) is not None}
+            if isinstance(value, dict)
+            else None
+        ),
+    ),
+}
+"""How the fields of a state are read, by their annotations."""

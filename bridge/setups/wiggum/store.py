@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
-from bridge.files import ANYWHERE, make_folder, write_atomic
+from bridge.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.loop.events import LeftoversEnded, LoopEnded, LoopEvent, LoopInterrupted, Notice
 from bridge.loop.logs import rotate
 from bridge.loop.outcome import build_outcome
@@ -81,14 +81,14 @@ class OuterStore(Store[OuterState, OuterOutcome]):
         if text is None or not text.strip():
             what = "missing" if text is None else "empty"
             raise ConfigurationError(f"{layout.prompt} is {what}\n  next: write it anew")
-        with files.usable():
+        with usable(layout.turn_prompt):
             make_folder(layout.folder)
             write_atomic(layout.turn_prompt, turn_prompt(text, state.saved, number))
         files.save(layout, state.saved)
         self._under_way = state
         session_log = self.logs / "session.log"
         if self._for_agent:
-            with files.usable():
+            with usable(session_log):
                 rotate(session_log, max_bytes=files.LOG_BYTES)
         prompt = layout.turn_prompt if self._for_agent else layout.turn_prompt.relative_to(layout.project)
         variables = {"SESSION_LOG": str(session_log)}
@@ -97,7 +97,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
     def _new_logs(self, iteration: int) -> TurnLogs:
         """Return names that no earlier turn has used, and keep all logs of turns within their bound."""
         logs = self.logs
-        with files.usable():
+        with usable(logs):
             make_folder(logs)
         bound_logs(
             logs_of_turns(logs, _TURN_LOG),

@@ -14,7 +14,7 @@ from importlib.resources import files as packaged
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import LoopRefused
-from bridge.files import ANYWHERE, make_folder, to_bytes, write_atomic
+from bridge.files import ANYWHERE, make_folder, to_bytes, usable, write_atomic
 from bridge.setups.wiggum import files
 from bridge.setups.wiggum.state import PROMISE, EnvironmentDefaults
 from bridge.stream.status import find_promise
@@ -178,9 +178,9 @@ def write(layout: Layout, task: TaskFiles, stamp: str, *, plan: bool = True) -> 
             notices.append(f"{name} is written anew; the old one is {files.set_aside(layout, path, stamp)}")
             old = None
         if old is None:
-            with files.usable():
+            with usable(path):
                 write_atomic(path, text)
-    with files.usable():
+    with usable(layout.project):
         make_folder(layout.project / "specs")
     return [*notices, *task.notices]
 

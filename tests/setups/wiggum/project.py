@@ -21,7 +21,7 @@ from tests import command
 from tests.command import MAIN
 
 if TYPE_CHECKING:
-    from bridge.setups.wiggum.hook import HookResponse
+    from bridge.setups.wiggum.hook_call import HookResponse
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = (

@@ -49,7 +49,18 @@ def test_a_state_survives_writing_and_reading() -> None:
         completed_items=("a", "b"),
         turn=OpenTurn(3, "2026-01-02T03:04:05Z", "abc", None, 2),
         breaker=WiggumBreaker(
-            WiggumCircuit.OPEN, "2026-01-02T03:04:05Z", "why", "stuck", 1, 2, (HASH,), (3, 4), 5, {HASH: 2}, 3, "h"
+            state=WiggumCircuit.OPEN,
+            opened_at="2026-01-02T03:04:05Z",
+            reason="why",
+            trip="stuck",
+            no_change_count=1,
+            same_error_count=2,
+            error_hashes=(HASH,),
+            output_lengths=(3, 4),
+            opens=5,
+            error_streaks={HASH: 2},
+            same_message_count=3,
+            message_hash="h",
         ),
         by_default=("max_iterations",),
         outcome="stuck",
@@ -80,8 +91,8 @@ def test_the_published_schema_is_read() -> None:
         ('\ufeff{"iteration": 3}', "iteration", 3),
         ('{"iteration": 3.0}', "iteration", 3),
         ('{"iteration": "3"}', "iteration", 3),
-        ('{"breaker": {"state": "open"}}', "breaker", WiggumBreaker(WiggumCircuit.OPEN)),
-        ('{"breaker": {"state": "half-open"}}', "breaker", WiggumBreaker(WiggumCircuit.HALF)),
+        ('{"breaker": {"state": "open"}}', "breaker", WiggumBreaker(state=WiggumCircuit.OPEN)),
+        ('{"breaker": {"state": "half-open"}}', "breaker", WiggumBreaker(state=WiggumCircuit.HALF)),
     ],
 )
 def test_req_rw_104_other_writers_spellings_are_read(text: str, key: str, value: object) -> None:
@@ -137,12 +148,24 @@ def test_any_text_is_a_state_or_refused(text: str) -> None:
         # 14 F.2: errors of tools, among others; and the same words each time
         ([Evidence(changed=True, tool_errors=("x", str(number))) for number in range(4)], ""),
         ([Evidence(changed=True, tool_errors=("x", str(number))) for number in range(5)], "repeated_error"),
-        ([Evidence(True, str(number), tool_errors=(str(number - 1),)) for number in range(9)], ""),
-        ([Evidence(True, "x"), Evidence(True, tool_errors=("x",))] * 2 + [Evidence(True, "x")], "repeated_error"),
+        ([Evidence(changed=True, error=str(number), tool_errors=(str(number - 1),)) for number in range(9)], ""),
+        (
+            [Evidence(changed=True, error="x"), Evidence(changed=True, tool_errors=("x",))] * 2
+            + [Evidence(changed=True, error="x")],
+            "repeated_error",
+        ),
         ([Evidence(changed=True, message="Done.")] * 4, ""),
-        ([Evidence(changed=True, message="Done."), Evidence(True, message=" Done.\n")] * 3, "repeated_error"),
+        (
+            [Evidence(changed=True, message="Done."), Evidence(changed=True, message=" Done.\n")] * 3,
+            "repeated_error",
+        ),
         ([Evidence(changed=True, message=f"Done {number}.") for number in range(9)], ""),
-        ([Evidence(changed=True, message="Done.")] * 4 + [Evidence(True)] + [Evidence(True, message="Done.")], ""),
+        (
+            [Evidence(changed=True, message="Done.")] * 4
+            + [Evidence(changed=True)]
+            + [Evidence(changed=True, message="Done.")],
+            "",
+        ),
         ([Evidence(changed=False, message="Done.")] * 3, "no_file_changes"),
     ],
 )
@@ -181,7 +204,7 @@ def test_open_half_closed() -> None:
 
 def test_reset_by_hand() -> None:
     opened, _ = after(IDLE, IDLE, IDLE)
-    assert breakers.reset(opened) == WiggumBreaker(WiggumCircuit.HALF, reason="reset by hand", opens=1)
+    assert breakers.reset(opened) == WiggumBreaker(state=WiggumCircuit.HALF, reason="reset by hand", opens=1)
     assert breakers.reset(WiggumBreaker(no_change_count=2)) == WiggumBreaker()
 
 
