@@ -12,20 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from bridge.setups.dot_ralph.rules.breaker import (
+from bridge.setups.dot_ralph.breaker import (
     Breaker,
     BreakerSettings,
     Circuit,
     LoopEvidence,
     Transition,
     prepare,
-    read_breaker,
-    read_history,
     record,
     reset,
-    write_breaker,
-    write_history,
 )
+from bridge.setups.dot_ralph.files.breaker import read_breaker, read_history, write_breaker, write_history
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 STAMP = "2026-11-20T14:00:00+00:00"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge import timestamps
-from bridge.setups.dot_ralph.rules.calls import Calls, read_calls
+from bridge.setups.dot_ralph.files.small import Calls
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ def test_T9_the_wait_ends_on_the_hour(now: datetime) -> None:  # noqa: N802
 
 
 def test_calls_of_an_hour() -> None:
-    calls = read_calls("99\n", "2026112014\n")
+    calls = Calls.read("99\n", "2026112014\n")
     assert (calls.at(NOW), calls.at(NOW.replace(hour=15))) == (Calls(99, "2026112014"), Calls(0, "2026112015"))
     assert (calls.left(100), calls.one_more().left(100), calls.left(50)) == (1, 0, 0)
     assert timestamps.hour(NOW.timestamp()) == "2026112014"
@@ -42,8 +42,8 @@ def test_calls_of_an_hour() -> None:
 
 @pytest.mark.parametrize("text", [None, "", "x", "-3", "08x", "\u0663"])
 def test_a_damaged_count_is_none(text: str | None) -> None:
-    assert read_calls(text, None) == Calls(0, "")
+    assert Calls.read(text, None) == Calls(0, "")
 
 
 def test_T9_a_count_with_a_zero_in_front_is_decimal() -> None:  # noqa: N802
-    assert read_calls("08", None).count == 8
+    assert Calls.read("08", None).count == 8

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from bridge.loop.context import CONTEXT_LIMIT, ContextFacts, loop_context
 from bridge.loop.plan import Plan
-from bridge.setups.bmalph.metrics import metrics_record
-from bridge.setups.bmalph.rules import gates as gates_module
-from bridge.setups.bmalph.rules.gates import (
+from bridge.setups.bmalph import gates as gates_module
+from bridge.setups.bmalph.gates import (
     CommandRun,
     CustomGate,
     GateResults,
@@ -26,7 +25,8 @@ from bridge.setups.bmalph.rules.gates import (
     results_of,
     split_gates,
 )
-from bridge.setups.bmalph.rules.review import (
+from bridge.setups.bmalph.metrics import metrics_record
+from bridge.setups.bmalph.review import (
     ReviewFacts,
     findings_in,
     findings_text,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.loop.plan import Plan
-from bridge.setups.bmalph.rules.stories import collapse_plan, track
-from bridge.setups.dot_ralph.rules.exits import (
+from bridge.setups.bmalph.stories import collapse_plan, track
+from bridge.setups.dot_ralph.exits import (
     ExitSignals,
     exit_reason,
     read_signals,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.setups.bmalph.gates import GateSettings
 from bridge.setups.bmalph.policy import BmalphPolicy
-from bridge.setups.bmalph.rules.gates import GateSettings
-from bridge.setups.bmalph.rules.review import ReviewSettings
+from bridge.setups.bmalph.review import ReviewSettings
 from bridge.setups.dot_ralph import common, opening
 from bridge.setups.dot_ralph.files.small import read_line
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.loop.store import LoopSettings
+    from bridge.setups.dot_ralph.breaker import BreakerSettings
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.options import RunOptions
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from bridge.setups.bmalph import gates
 from bridge.setups.bmalph.policy import outcome_of
-from bridge.setups.bmalph.rules import gates
 from bridge.setups.dot_ralph.policy import state_of
 from bridge.stream.analysis import iso
 from bridge.stream.events import Usage

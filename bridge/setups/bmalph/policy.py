@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
+from bridge.setups.dot_ralph.breaker import LoopEvidence
 from bridge.setups.dot_ralph.policy import FolderPolicy, FolderState
-from bridge.setups.dot_ralph.rules.breaker import LoopEvidence
 
 if TYPE_CHECKING:
     from bridge.loop.events import IterationEnded
     from bridge.loop.policy import Moment
-    from bridge.setups.bmalph.rules.gates import GateOutcome, GateResults
+    from bridge.setups.bmalph.gates import GateOutcome, GateResults
     from bridge.stream.analysis import Analysis
 
 

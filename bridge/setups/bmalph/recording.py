@@ -11,10 +11,10 @@ from bridge import records
 from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.loop.policy import Verdict
+from bridge.setups.bmalph.gates import results_document
 from bridge.setups.bmalph.metrics import metrics_of
 from bridge.setups.bmalph.policy import BmalphState, outcome_of
-from bridge.setups.bmalph.rules.gates import results_document
-from bridge.setups.bmalph.rules.stories import collapse_plan
+from bridge.setups.bmalph.stories import collapse_plan
 from bridge.setups.dot_ralph.files import breaker, small
 from bridge.setups.dot_ralph.files.status import exit_label, write_finished
 from bridge.setups.dot_ralph.folder import fix_plan

@@ -10,12 +10,12 @@ from bridge import records, timestamps
 from bridge.loop.context import context_for
 from bridge.loop.events import ReviewEnded
 from bridge.loop.outcome import left_session
+from bridge.setups.bmalph import gates
 from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import BmalphRecorder
-from bridge.setups.bmalph.rules import gates
-from bridge.setups.bmalph.rules.review import ReviewFacts, findings_text, review, review_due
-from bridge.setups.bmalph.rules.stories import track
+from bridge.setups.bmalph.review import ReviewFacts, findings_text, review, review_due
+from bridge.setups.bmalph.stories import track
 from bridge.setups.dot_ralph.files import small
 from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.setups.dot_ralph.rules.breaker import BreakerSettings
+from bridge.setups.dot_ralph.breaker import BreakerSettings
 from bridge.setups.settings import (
     COUNT,
     POSITIVE,

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from bridge import timestamps
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import GO_ON, Decision, LoopState, Moment, PlanPolicy, Verdict, plan_done
-from bridge.setups.dot_ralph.rules import breaker as breakers
-from bridge.setups.dot_ralph.rules.breaker import Breaker
-from bridge.setups.dot_ralph.rules.calls import Calls
-from bridge.setups.dot_ralph.rules.exits import ExitSignals, exit_reason, update_signals
+from bridge.setups.dot_ralph import breaker as breakers
+from bridge.setups.dot_ralph.breaker import Breaker
+from bridge.setups.dot_ralph.exits import ExitSignals, exit_reason, update_signals
+from bridge.setups.dot_ralph.files.small import Calls
 from bridge.stream.analysis import iso
 from bridge.wording import plural
 
 if TYPE_CHECKING:
     from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopInterrupted, Waiting
     from bridge.loop.plan import Plan
-    from bridge.setups.dot_ralph.rules.breaker import BreakerSettings, LoopEvidence, Transition
+    from bridge.setups.dot_ralph.breaker import BreakerSettings, LoopEvidence, Transition
 
 _NO_CALLS = Calls(0, "")
 

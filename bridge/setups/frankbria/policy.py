@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import Decision, Verdict
+from bridge.setups.dot_ralph.breaker import LoopEvidence
 from bridge.setups.dot_ralph.policy import FolderPolicy, FolderState, next_hour
-from bridge.setups.dot_ralph.rules.breaker import LoopEvidence
 from bridge.stream.analysis import fingerprint
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from bridge.process.leftovers import MARK
 from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS, BmalphCase
 from bridge.setups.diagnosis import DoctorCheck, Examined, examine, passed
+from bridge.setups.dot_ralph.exits import ExitSignals
 from bridge.setups.dot_ralph.files import small, status
 from bridge.setups.dot_ralph.files.status import Status
-from bridge.setups.dot_ralph.rules.exits import ExitSignals
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from bridge import records, timestamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.logs import LiveLog
+from bridge.setups.bmalph.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
 from bridge.setups.bmalph.recording import gates_shown
-from bridge.setups.bmalph.rules.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
+from bridge.setups.dot_ralph.exits import ExitSignals
 from bridge.setups.dot_ralph.files import breaker, logs, small, status
 from bridge.setups.dot_ralph.files.status import Status
-from bridge.setups.dot_ralph.rules.exits import ExitSignals
 from bridge.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW

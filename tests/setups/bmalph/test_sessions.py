@@ -12,8 +12,8 @@ import pytest
 
 from bridge.loop import runs
 from bridge.process import leftovers, table
+from bridge.setups.dot_ralph.exits import ExitSignals
 from bridge.setups.dot_ralph.files import crash, sessions, small, status
-from bridge.setups.dot_ralph.rules.exits import ExitSignals
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.conftest import NOW
 

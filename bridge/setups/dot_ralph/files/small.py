@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.records import delete, read_number, read_object, read_text, write_json, write_text
-from bridge.setups.dot_ralph.rules import calls
-from bridge.setups.dot_ralph.rules.exits import ExitSignals, read_signals, write_signals
+from bridge.setups.dot_ralph.exits import ExitSignals, read_signals, write_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.setups.dot_ralph.folder import Folder
-    from bridge.setups.dot_ralph.rules.calls import Calls
+
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """``.call_count`` and ``.last_reset``: how many runs ended well within one clock hour.
+
+    Attributes:
+        count: so many so far.
+        stamp: the hour, local time, ``YYYYMMDDHH``.
+    """
+
+    count: int
+    stamp: str
+
+    def at(self, now: datetime) -> Calls:
+        """Give the calls of the hour that `now` (local) lies in: none yet in a new one."""
+        stamp = timestamps.hour(now.timestamp())
+        return self if self.stamp == stamp else Calls(0, stamp)
+
+    def one_more(self) -> Calls:
+        """Count a run that ended well."""
+        return Calls(self.count + 1, self.stamp)
+
+    def left(self, limit: int) -> int:
+        """Say how many more are allowed: never below 0."""
+        return max(0, limit - self.count)
+
+    @classmethod
+    def read(cls, count: str | None, stamp: str | None) -> Calls:
+        """Read the texts of both files; what is no number is 0."""
+        text = (count or "").strip()
+        return cls(int(text) if _NUMBER.fullmatch(text) else 0, (stamp or "").strip())
 
 
 def read_exit_signals(folder: Folder) -> ExitSignals:
@@ -35,7 +70,7 @@ def clear_exit_signals(folder: Folder) -> None:
 
 def read_calls(folder: Folder) -> Calls:
     """Read ``.call_count`` and ``.last_reset``; what isn't to their format counts as none."""
-    return calls.read_calls(read_text(folder / ".call_count"), read_text(folder / ".last_reset"))
+    return Calls.read(read_text(folder / ".call_count"), read_text(folder / ".last_reset"))
 
 
 def write_calls(folder: Folder, made: Calls) -> None:

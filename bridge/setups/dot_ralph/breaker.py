@@ -7,32 +7,15 @@ count; and what was only ever documented, a decline of output.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
 
-from bridge.amounts import whole
 from bridge.stream.analysis import iso
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _DOUBTS_AFTER = 2
 _RECENT = 5
 _ENOUGH_RUNS = 3
-_READ_ONLY = "consecutive_read_only_timeouts"
-_COUNTERS = (
-    "consecutive_no_progress",
-    "consecutive_same_error",
-    "consecutive_permission_denials",
-    _READ_ONLY,
-    "last_progress_loop",
-    "total_opens",
-)
-_OURS = "ralph_bridge"
-"""One key of our own at the end: what the comparison of errors and outputs needs beyond the counters."""
 
 
 class Circuit(StrEnum):
@@ -89,81 +72,6 @@ class Transition:
     from_state: Circuit
     to_state: Circuit
     reason: str
-
-
-def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
-    """Read a state file; a missing one and one that is no state give a closed circuit.
-
-    Files of older versions lack some counters; those are 0, as are values of a wrong type.
-    """
-    found = _json(text)
-    if not isinstance(found, dict) or found.get("state") not in list(Circuit):
-        return Breaker(last_change=iso(now))
-    ours = found.get(_OURS)
-    ours = ours if isinstance(ours, dict) else {}
-    lengths = ours.get("recent_lengths")
-    lengths = lengths if isinstance(lengths, list) else []
-    loop = found.get("current_loop")
-    return Breaker(
-        state=Circuit(found["state"]),
-        last_change=_text(found.get("last_change")),
-        **{key: _count(found.get(key)) for key in _COUNTERS},
-        reason=_text(found.get("reason")),
-        current_loop=whole(loop),
-        opened_at=_text(found.get("opened_at")) or None,
-        last_error=_text(ours.get("last_error")),
-        recent_lengths=tuple(each for each in lengths if whole(each) is not None),
-    )
-
-
-def write_breaker(breaker: Breaker, *, read_only_counter: bool = True) -> str:
-    """Write a state file: documented keys in documented order, two blanks a level, a newline.
-
-    Args:
-        breaker: the state.
-        read_only_counter: as bmalph has it. frankbria's counts no such runs, and always has a loop's number.
-    """
-    document: dict[str, Any] = {"state": breaker.state.value, "last_change": breaker.last_change}
-    document |= {key: getattr(breaker, key) for key in _COUNTERS if read_only_counter or key != _READ_ONLY}
-    document["reason"] = breaker.reason
-    if breaker.current_loop is not None or not read_only_counter:
-        document["current_loop"] = breaker.current_loop or 0
-    if breaker.is_open and breaker.opened_at:
-        document["opened_at"] = breaker.opened_at
-    ours: dict[str, Any] = {}
-    if breaker.last_error:
-        ours["last_error"] = breaker.last_error
-    if breaker.recent_lengths:
-        ours["recent_lengths"] = list(breaker.recent_lengths)
-    if ours:
-        document[_OURS] = ours
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def read_history(text: str | bytes | None) -> list[dict[str, Any]]:
-    """Read a history; what is no array of objects is an empty one."""
-    found = _json(text)
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
-
-
-def write_history(entries: Iterable[dict[str, Any]], *more: Transition) -> str:
-    """Write a history, with transitions added at its end."""
-    return json.dumps([*entries, *map(asdict, more)], indent=2, ensure_ascii=False) + "\n"
-
-
-def _json(text: str | bytes | None) -> object:
-    try:
-        return json.loads(text or "")
-    except (ValueError, RecursionError):
-        return None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _count(value: object) -> int:
-    return whole(value) or 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""What only this loop knows: quality gates, reviews, its plan's stories. Pure."""
