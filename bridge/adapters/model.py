@@ -1,15 +1,14 @@
 """Schema 1 as data: these classes are the one definition that validates, types and describes adapter files."""
 
-# ruff: noqa: RUF009, TC003 -- the types are read at run time, and key() and part() make fields
+# ruff: noqa: TC003 -- the types are read at run time, and key() and part() make fields
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRule:
+class FieldRule(NamedTuple):
     """A key's meaning for editors, the values that the schema lists, and how badly the key is needed.
 
     A missing `required` key is a warning; without a `vital` one the file can't be loaded. The value of a `pattern`
@@ -23,20 +22,22 @@ class FieldRule:
     pattern: bool = False
 
 
-def key(
-    default: Any,
-    about: str,
-    *,
-    choices: tuple[str, ...] = (),
-    required: bool = False,
-    vital: bool = False,
-    pattern: bool = False,
-) -> Any:
-    """One key that holds a scalar, a list of scalars or a mapping of them."""
-    rule = FieldRule(about, choices, required, vital, pattern)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class Section:
+    """A part of an adapter file: each subclass is a dataclass, whose docstring is for editors."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+def key(default: Any, about: str, **rule: Any) -> Any:
+    """One key that holds a scalar, a list of scalars or a mapping of them; `rule` as of :class:`FieldRule`."""
+    metadata = {"rule": FieldRule(about, **rule)}
     if isinstance(default, dict):
-        return field(default_factory=lambda: dict(default), metadata={"rule": rule})
-    return field(default=default, metadata={"rule": rule})
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def part(kind: type[Any], about: str, *, required: bool = False) -> Any:
@@ -57,8 +58,7 @@ HOOKS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSection:
+class ProcessSection(Section):
     """The program to start, and its environment."""
 
     command_template: str = key("", "Command line with placeholders; split at blanks, no shell.", required=True)
@@ -71,8 +71,7 @@ class ProcessSection:
     line_ending: str = key("\n", "End of an input line; `input.line_ending` wins.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(Section):
     """How the program is known to wait for its first command. Times are upper bounds."""
 
     wait_for_event: str = key(
@@ -89,16 +88,14 @@ class Ready:
     output_settled_max_ms: int = key(30000, "When to go on even if output never settles.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InitTempfile:
+class InitTempfile(Section):
     """Name of the file that holds the integration script."""
 
     prefix: str | None = key(None, "Prefix of its name.")
     extension: str | None = key(None, "Suffix of its name.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Banner:
+class Banner(Section):
     """A greeting for whoever watches the session."""
 
     mode: str = key("none", "Where it goes.", choices=("prepend_to_tempfile", "write_before_pty", "none"))
@@ -106,24 +103,21 @@ class Banner:
     reason_template: str | None = key(None, "Statement with {reason}.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RcFile:
+class RcFile(Section):
     """``delivery: rc_file``: the script is put where the shell looks for its start-up file."""
 
     dir_env_var: str | None = key(None, "Environment variable that names the folder.")
     file_name: str | None = key(None, "Name of the start-up file.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
+class Marker(Section):
     """``strategy: marker``: unmistakable prompts."""
 
     primary: str = key("", "The prompt, literally.")
     continuation: str | None = key(None, "The continuation prompt, literally.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Init:
+class Init(Section):
     """How the program is made to announce its prompts."""
 
     strategy: str = key("none", "Kind of announcement.", choices=STRATEGIES, required=True)
@@ -140,8 +134,7 @@ class Init:
     marker: Marker = part(Marker, "Unmistakable prompts.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Markers:
+class Markers(Section):
     """The sequences of OSC 633; files write them in full or by their letter. They are fixed by the protocol."""
 
     prompt_start: str = key("\x1b]633;A\x07", "The prompt begins.")
@@ -151,15 +144,13 @@ class Markers:
     property_update: str = key("\x1b]633;P\x07", "A property changed.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PropertyUpdates:
+class PropertyUpdates(Section):
     """Announcements other than commands."""
 
     cwd_key: str = key("Cwd", "Name of the property with the working folder.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellIntegration:
+class ShellIntegration(Section):
     """``prompt.strategy: shell_integration``."""
 
     protocol: str = key("osc633", "Only osc633 in schema 1.", choices=("osc633",))
@@ -167,8 +158,7 @@ class ShellIntegration:
     property_updates: PropertyUpdates = part(PropertyUpdates, "Other announcements.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupCapture:
+class GroupCapture(Section):
     """A group of the prompt's pattern with a meaning."""
 
     name: str = key("", "Its name.", required=True)
@@ -181,8 +171,7 @@ class GroupCapture:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Section):
     """How a prompt is recognised."""
 
     strategy: str = key(
@@ -199,16 +188,14 @@ class Prompt:
     group_captures: tuple[GroupCapture, ...] = key((), "Groups of `primary` with a meaning.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interleave:
+class Interleave(Section):
     """Output that belongs to no command."""
 
     strategy: str = key("none", "How it is recognised.", choices=("redraw_detect", "quiesce", "accept", "none"))
     capture_as: str = key("merge", "Where it goes.", choices=("out_of_band", "merge", "discard"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputSection:
+class OutputSection(Section):
     """How output is processed."""
 
     post_prompt_settle_ms: int = key(150, "Longest wait for stragglers after a prompt.")
@@ -223,8 +210,7 @@ class OutputSection:
     async_interleave: Interleave = part(Interleave, "Output that belongs to no command.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wrapper:
+class Wrapper(Section):
     """``multiline_delivery: wrapper``: lines around a block."""
 
     open: str = key("", "Line before the block.")
@@ -232,8 +218,7 @@ class Wrapper:
     trigger: str = key("auto", "When blocks are wrapped.", choices=("auto", "always", "never"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BalancedParens:
+class BalancedParens(Section):
     """The language's brackets, strings and comments."""
 
     open: tuple[str, ...] = key(("(", "[", "{"), "Opening brackets.")
@@ -246,8 +231,7 @@ class BalancedParens:
     datum_comment_prefix: str | None = key(None, "Comments out the next datum.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tempfile:
+class Tempfile(Section):
     """``multiline_delivery: tempfile``: a block goes through a file."""
 
     prefix: str | None = key(None, "Prefix of its name.")
@@ -259,8 +243,7 @@ class Tempfile:
     stale_ttl_hours: int = key(24, "Age at which a file is stale.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
+class Input(Section):
     """How a command gets into the program."""
 
     line_ending: str = key("\n", "The Enter key.")
@@ -281,16 +264,14 @@ class Input:
     clear_line: str | None = key(None, "Keys that empty the line editor before a command.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdvanceCommand:
+class AdvanceCommand(Section):
     """A command that advances within a mode."""
 
     command: str = key("", "Text to type.", required=True)
     effect: str = key("", "Its effect.", choices=("step_in", "step_over", "step_out"), required=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExitCommand:
+class ExitCommand(Section):
     """A command that leaves a mode."""
 
     command: str = key("", "Text to type.", required=True)
@@ -302,8 +283,7 @@ class ExitCommand:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
+class Mode(Section):
     """A state of the program with its own prompt."""
 
     name: str = key("", "Its name.", required=True)
@@ -321,8 +301,7 @@ class Mode:
     group_captures: tuple[GroupCapture, ...] = key((), "Groups of its pattern with a meaning.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltinCommand:
+class BuiltinCommand(Section):
     """A helper of the program."""
 
     name: str = key("", "Its name.", required=True)
@@ -330,8 +309,7 @@ class BuiltinCommand:
     description: str = key("", "Its effect.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Debugger:
+class Debugger(Section):
     """A debugger's vocabulary; null if it has no such command. Placeholders: {expr}, {target}, {line}, {file}."""
 
     step_in: str | None = key(None, "Into the next call.")
@@ -352,8 +330,7 @@ class Debugger:
     breakpoint_clear_all: str | None = key(None, "Remove all breakpoints.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HelperCommands:
+class HelperCommands(Section):
     """The program's own helper commands, as hints for its users."""
 
     prefix: str = key("", "Their prefix.")
@@ -363,8 +340,7 @@ class HelperCommands:
     debugger: Debugger = part(Debugger, "A debugger's vocabulary.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
+class Signals(Section):
     """The keys that interrupt, end and suspend."""
 
     interrupt: str | None = key("\x03", "Interrupts a command; null when that would end the program.")
@@ -373,8 +349,7 @@ class Signals:
     interrupt_confirm: str | None = key(None, "A second key that the program asks for.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shutdown:
+class Shutdown(Section):
     """How the program is asked to end."""
 
     command: str | None = key("exit", "Text to type.")
@@ -382,8 +357,7 @@ class Shutdown:
     force_signal: str = key("kill", "Signal that follows.", choices=("kill", "term", "int", "hup", "quit"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lifecycle:
+class Lifecycle(Section):
     """Shutdown and restart."""
 
     ready_timeout_ms: int = key(0, "Reserved; 0.")
@@ -391,8 +365,7 @@ class Lifecycle:
     restart_on: tuple[str, ...] = key((), "When it is restarted.", choices=("crash", "idle_timeout"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
+class Capabilities(Section):
     """What the program can do."""
 
     stateful: bool = key(True, "State persists.")
@@ -419,16 +392,14 @@ class Capabilities:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeSection:
+class ProbeSection(Section):
     """One expression that shows whether the adapter works."""
 
     eval: str = key("", "Command to run.", required=True)
     expect: str = key("", "Pattern of its output.", pattern=True, required=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupStep:
+class SetupStep(Section):
     """One step before a test's own command."""
 
     eval: str | None = key(None, "Command to run.")
@@ -440,8 +411,7 @@ class SetupStep:
     expect_level: int | None = key(None, "The level of that mode.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredTest:
+class DeclaredTest(Section):
     """One contract test."""
 
     name: str = key("", "Its name.", required=True)
@@ -462,8 +432,7 @@ class DeclaredTest:
     exit_code_is_unreliable: bool = key(False, "Ignore the exit code.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdapterFile:
+class AdapterFile(Section):
     """One adapter file."""
 
     schema: int = key(0, "Version of the schema: 1.", vital=True)

@@ -29,7 +29,6 @@ from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
-    from types import TracebackType
 
 _SLICE = 0.05
 _READ = 65_536
@@ -252,9 +251,7 @@ class Program:
     def __enter__(self) -> Program:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         self.close()
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 class NotStarted(Exception):
+    stdout = b""
+
     def __init__(self, stderr: bytes) -> None:
         super().__init__(stderr)
         self.stderr = stderr

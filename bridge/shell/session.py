@@ -8,7 +8,7 @@ import shutil
 import threading
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from bridge.errors import (
     HookExited,
@@ -23,19 +23,17 @@ from bridge.errors import (
 from bridge.log import logger
 from bridge.process import guardian
 from bridge.shell import protocol
-from bridge.shell.coprocess import Coprocess, Died, Flooded, RawReply, TimedOut, private
+from bridge.shell.coprocess import Coprocess, Died, Flooded, TimedOut, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
     from typing import IO
 
-    from bridge.errors import HookError
+    from bridge.errors import BridgeError, HookError
     from bridge.shell.environment import Start
     from bridge.shell.jobs import Job
 
     Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
-    Answer = tuple[protocol.Head, list[str], bytes, bytes]  # with its values, stdout and stderr
 
 
 DEFAULT_TIMEOUT = 60.0
@@ -48,6 +46,24 @@ UNSET: float = -1.0
 _NO_RETURN = "\\builtin trap - RETURN\n"
 
 _PIPE_BUF = 4096  # more can't be written to a pipe in one piece
+
+
+class Answer(NamedTuple):
+    """A reply that was understood: its head, the frames of its values, and what the call wrote."""
+
+    head: protocol.Head
+    frames: list[str]
+    stdout: bytes
+    stderr: bytes
+
+
+class Outputs(Protocol):
+    """Whatever has what a call wrote."""
+
+    @property
+    def stdout(self) -> bytes: ...
+    @property
+    def stderr(self) -> bytes: ...
 
 
 class BashSession:
@@ -104,9 +120,7 @@ class BashSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         self.close()
 
     # -- the one way to bash -------------------------------------------------------------------------
@@ -190,37 +204,27 @@ class BashSession:
         try:
             done = self._process.exchange(request, values=values, timeout=limit)
         except Died as end:
-            if end.never_read:
-                raise ShellStartFailed(
-                    f"{self.bash} ended with status {end.returncode} before it took a request: is it a bash? "
-                    "Say which one to use (Shell(bash=...) or RALPH_BRIDGE_BASH)"
-                ) from None
             raise self._died(end, hook, arguments) from None
         except TimedOut as end:
-            raise self._timed_out(end, hook, arguments, limit) from None
+            what, lost = f"{hook} did not end within {limit:g} s", end.returncode is not None
+            hint = "give the call more time (timeout=...), or find what it waits for"
+            raise self._error(HookTimeout, what, hook, arguments, None, end, lost=lost, hint=hint) from None
         except Flooded as end:
-            lost = end.returncode is not None
-            raise self._flooded(hook, arguments, None, end.stdout, end.stderr, lost=lost) from None
-        return self._understand(done, hook, arguments)
-
-    def _understand(self, done: RawReply, hook: str, arguments: tuple[str, ...]) -> Answer:
+            raise self._flooded(hook, arguments, None, end, lost=end.returncode is not None) from None
         try:
             head, frames = protocol.parse(done.reply)
         except ValueError:
             raise self._invalid_reply(hook, arguments) from None
-        done = done._replace(stderr=protocol.without_trace(done.stderr))
+        answer = Answer(head, frames, done.stdout, protocol.without_trace(done.stderr))
         if head.left == "lost":
             self._process.more_loop()
+        elif head.left == "exit":
+            raise self._error(HookExited, f"{hook} called exit {head.status}", hook, arguments, head.status, answer)
         elif head.left != "-":
-            kind, what = (
-                (HookExited, f"{hook} called exit {head.status}")
-                if head.left == "exit"
-                else (HookInterrupted, f"{hook} was interrupted")
-            )
-            raise self._error(kind, what, hook, arguments, head.status, done.stdout, done.stderr)
+            raise self._error(HookInterrupted, f"{hook} was interrupted", hook, arguments, head.status, answer)
         if self._process.overflow:
-            raise self._flooded(hook, arguments, head.status, done.stdout, done.stderr)
-        return head, frames, done.stdout, done.stderr
+            raise self._flooded(hook, arguments, head.status, answer)
+        return answer
 
     @contextlib.contextmanager
     def _reading(self, frames: list[str]) -> Iterator[Iterator[str]]:
@@ -235,9 +239,8 @@ class BashSession:
 
     def _invalid_reply(self, hook: str, arguments: tuple[str, ...]) -> HookError:
         """A reply that makes no sense comes from a script that wrote into the channel: nothing is certain then."""
-        code = self._process.kill()
         what = "the reply of bash makes no sense; the script has tampered with the channel, so bash was ended"
-        return self._error(ShellDied, what, hook, arguments, code, b"", b"", lost=True)
+        return self._error(ShellDied, what, hook, arguments, self._process.kill(), lost=True)
 
     def _write(self, name: str, data: bytes) -> str:
         path = f"{self._process.folder}/{name}"
@@ -245,9 +248,8 @@ class BashSession:
             with open(path, "wb", opener=private) as file:
                 file.write(data)
         except OSError as error:
-            code = self._process.kill()
             what = f"the bridge's private folder can't be written to ({error}), so bash was ended"
-            raise self._error(ShellDied, what, "", (), code, b"", b"", lost=True) from error
+            raise self._error(ShellDied, what, "", (), self._process.kill(), lost=True) from error
         return path
 
     def _stdin(self, stdin: Stdin) -> str:
@@ -282,56 +284,42 @@ class BashSession:
 
     def _set_options(self) -> None:
         for option in self._options:
-            head, _, _, err = self._send(f"\\builtin set -o {option}\n", protocol.NOTHING, [])
-            if head.status:
-                raise ValueNotAccepted(f"{option!r} is not an option of bash: {protocol.decode(err).strip()}")
+            answer = self._send(f"\\builtin set -o {option}\n", protocol.NOTHING, [])
+            if answer.head.status:
+                why = protocol.decode(answer.stderr).strip()
+                raise ValueNotAccepted(f"{option!r} is not an option of bash: {why}")
 
     # -- errors --------------------------------------------------------------------------------------
 
-    def _died(self, end: Died, hook: str, arguments: tuple[str, ...]) -> HookError:
+    def _died(self, end: Died, hook: str, arguments: tuple[str, ...]) -> BridgeError:
         """What ends bash in good order is an exit: `builtin exit`, `exec`, an error under nounset."""
+        if end.never_read:
+            return ShellStartFailed(
+                f"{self.bash} ended with status {end.returncode} before it took a request: is it a bash? "
+                "Say which one to use (Shell(bash=...) or RALPH_BRIDGE_BASH)"
+            )
         code = end.returncode if end.returncode is not None else 0
         name = hook or "an exchange"
         if code >= 0 and hook and not end.unread and not end.why:
             what = f"{hook} ended bash with exit {code}: its state was lost"
-            return self._error(HookExited, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
+            return self._error(HookExited, what, hook, arguments, code, end, lost=True)
         how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         what = f"bash {how} {'before' if end.unread else 'during'} {name}"
         if end.why:
             what = f"bash was ended during {name}: {end.why}"
-        return self._error(ShellDied, what, hook, arguments, code, end.stdout, end.stderr, lost=True)
+        return self._error(ShellDied, what, hook, arguments, code, end, lost=True)
 
     def _orphaned(self, process: Coprocess, hook: str) -> HookError:
-        process.kill()
+        """For a job whose bash has died."""
         what = f"bash ended while {hook} ran beside it, and {hook} was ended with it"
-        return self._error(ShellDied, what, hook, (), process.returncode, b"", b"", lost=True)
+        return self._error(ShellDied, what, hook, (), process.kill(), lost=True)
 
     def _flooded(
-        self,
-        hook: str,
-        arguments: tuple[str, ...],
-        status: int | None,
-        stdout: bytes,
-        stderr: bytes,
-        *,
-        lost: bool = False,
+        self, hook: str, arguments: tuple[str, ...], status: int | None, outputs: Outputs, *, lost: bool = False
     ) -> HookError:
         what = f"{hook} wrote more than the output limit"
         hint = "raise Shell(output_limit=...), or let the hook write to a file"
-        return self._error(OutputLimitExceeded, what, hook, arguments, status, stdout, stderr, lost=lost, hint=hint)
-
-    def _timed_out(self, end: TimedOut, hook: str, arguments: tuple[str, ...], limit: float | None) -> HookError:
-        return self._error(
-            HookTimeout,
-            f"{hook} did not end within {limit:g} s",
-            hook,
-            arguments,
-            None,
-            end.stdout,
-            end.stderr,
-            lost=end.returncode is not None,
-            hint="give the call more time (timeout=...), or find what it waits for",
-        )
+        return self._error(OutputLimitExceeded, what, hook, arguments, status, outputs, lost=lost, hint=hint)
 
     def _error(
         self,
@@ -339,9 +327,8 @@ class BashSession:
         what: str,
         hook: str,
         arguments: tuple[str, ...],
-        status: int | None,
-        stdout: bytes,
-        stderr: bytes,
+        status: int | None = None,
+        outputs: Outputs | None = None,
         *,
         lost: bool = False,
         hint: str = "",
@@ -352,8 +339,8 @@ class BashSession:
             arguments=arguments,
             script=self._script,
             status=status,
-            stdout=protocol.decode(stdout),
-            stderr=protocol.decode(stderr),
+            stdout=protocol.decode(outputs.stdout) if outputs else "",
+            stderr=protocol.decode(outputs.stderr) if outputs else "",
             state_lost=lost,
             hint=hint,
             provided=tuple(sorted(self._process.provided)),

@@ -14,11 +14,11 @@ from bridge.shell.environment import Start
 from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, BashSession, find_bash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bridge.shell.environment import Commands
     from bridge.shell.jobs import Errors, Input, Job, Tee
-    from bridge.shell.session import Stdin
+    from bridge.shell.session import Answer, Stdin
     from bridge.shell.values import Plain, Snapshot, Value, Variable, VariableChanges
 
 
@@ -155,27 +155,19 @@ class Shell(BashSession):
         with self._lock:
             before = self.snapshot() if changes else None
             wants = ["__rb_f " + protocol.check_name(name) for name in read] if read else ()
-            head, frames, out, err = self._run(
-                hook, arguments, wants, stdin, timeout, isolated, host_stderr=host_stderr
-            )
-            if head.status == _NOT_FOUND:
-                self._require(hook, arguments, out, err)
-            if isolated and read and not frames:
-                what = f"{hook} was killed in its subshell (status {head.status}); its globals are lost"
-                raise self._error(HookFailed, what, hook, arguments, head.status, out, err)
-            found = self._take_values(read, frames) if read else _NONE
+            answer = self._run(hook, arguments, wants, stdin, timeout, isolated, host_stderr=host_stderr)
+            status = answer.head.status
+            if status == _NOT_FOUND:
+                self._require(hook, arguments, answer)
+            if isolated and read and not answer.frames:
+                what = f"{hook} was killed in its subshell (status {status}); its globals are lost"
+                raise self._error(HookFailed, what, hook, arguments, status, answer)
+            found = self._take_values(read, answer.frames) if read else _NONE
             difference = before.changes(self.snapshot()) if before is not None else None
-            if check and head.status:
-                raise self._error(
-                    HookFailed,
-                    f"{hook} failed with status {head.status}",
-                    hook,
-                    arguments,
-                    head.status,
-                    out,
-                    err,
-                )
-            return self._reply(head, frames, out, err, found, difference)
+            if check and status:
+                what = f"{hook} failed with status {status}"
+                raise self._error(HookFailed, what, hook, arguments, status, answer)
+            return self._reply(answer, found, difference)
 
     def call_for_array(
         self, hook: str, *arguments: str, array: str, start: Sequence[str] | None = None
@@ -187,17 +179,18 @@ class Shell(BashSession):
         """
         with self._lock:
             wants = ["__rb_a " + protocol.check_name(array)]
-            head, frames, out, err = self._run(hook, arguments, wants, setup=self._reset(array, start))
-            with self._reading(frames) as rest:
+            setup = "" if start is None else protocol.assignment(array, start) + "\n"
+            answer = self._run(hook, arguments, wants, setup=setup)
+            with self._reading(answer.frames) as rest:
                 elements = protocol.take_array(rest)
-            return self._reply(head, frames, out, err), elements
+            return self._reply(answer), elements
 
-    def _require(self, hook: str, arguments: tuple[str, ...], out: bytes, err: bytes) -> None:
+    def _require(self, hook: str, arguments: tuple[str, ...], answer: Answer) -> None:
         """Raise `HookNotFound` unless bash had something to run; what ran may well have returned 127 itself."""
         functions = self.functions()
         if hook in functions or "command_not_found_handle" in functions:
             return
-        if self._run("type", ("-t", "--", hook))[2]:
+        if self._run("type", ("-t", "--", hook)).stdout:
             return
         import difflib
 
@@ -206,8 +199,9 @@ class Shell(BashSession):
         hint = f"did you mean {near[0]}?" if near else "source the script that defines it, or correct the name"
         listed = ", ".join(functions[:_MOST_LISTED]) + ", ..." * (len(functions) > _MOST_LISTED)
         what += f"\n  it has: {listed}" if functions else ""
-        said = re.sub(rb"(?m)^.*/prelude: line \d+: ", b"bash: ", err)  # the line is one of ours
-        raise self._error(HookNotFound, what, hook, arguments, _NOT_FOUND, out, said, hint=hint)
+        stderr = re.sub(rb"(?m)^.*/prelude: line \d+: ", b"bash: ", answer.stderr)  # the line is one of ours
+        answer = answer._replace(stderr=stderr)
+        raise self._error(HookNotFound, what, hook, arguments, _NOT_FOUND, answer, hint=hint)
 
     def start(
         self,
@@ -251,30 +245,25 @@ class Shell(BashSession):
             process = self._process
 
             def execute(code: str) -> bytes:
-                return self._send(code, "__rb_c=0", [], hook=hook, arguments=arguments)[3]
+                return self._send(code, "__rb_c=0", [], hook=hook, arguments=arguments).stderr
 
             try:
                 job = launch.start(order, process, execute, lambda: self._orphaned(process, hook))
             except launch.NotStarted as error:
                 what = f"{hook} could not be started beside the main shell"
-                raise self._error(HookFailed, what, hook, arguments, None, b"", error.stderr) from None
+                raise self._error(HookFailed, what, hook, arguments, None, error) from None
             self._jobs.add(job)
             return job
 
-    def _reset(self, array: str, start: Sequence[str] | None) -> str:
-        return "" if start is None else protocol.assignment(array, start) + "\n"
-
     def _reply(
         self,
-        head: protocol.Head,
-        _frames: list[str],
-        out: bytes,
-        err: bytes,
+        answer: Answer,
         found: Mapping[str, Value | None] = _NONE,
         changes: VariableChanges | None = None,
     ) -> Reply:
         revived, self._revived = self._revived, False
-        return Reply(head.status, protocol.decode(out), protocol.decode(err), found, changes, revived)
+        stdout, stderr = protocol.decode(answer.stdout), protocol.decode(answer.stderr)
+        return Reply(answer.head.status, stdout, stderr, found, changes, revived)
 
     def source(
         self,
@@ -322,7 +311,7 @@ class Shell(BashSession):
                 if not (again or stands):
                     self._steps.remove(step)
                 raise
-            return Reply(done[0].status, "", "", {}, None, False) if again else self._reply(*done)
+            return Reply(done.head.status, "", "", {}, None, False) if again else self._reply(done)
 
     # -- variables -----------------------------------------------------------------------------------
 
@@ -335,10 +324,8 @@ class Shell(BashSession):
         if not names:
             return []
         wants = ["__rb_f " + protocol.check_name(name) for name in names]
-        with self._lock:
-            _, frames, _, _ = self._send("", protocol.NOTHING, wants)
-            with self._reading(frames) as rest:
-                return [values.variable(name, *protocol.take_variable(rest)) for name in names]
+        with self._lock, self._reading(self._wanted(wants)) as rest:
+            return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
         """str, list[str] (indexed array, gaps closed) or dict[str, str] (associative array).
@@ -375,18 +362,14 @@ class Shell(BashSession):
         with self._lock:
             plain = {name: values.plain(protocol.check_name(name), value) for name, value in settings.items()}
             self._ready()
-            code = []
-            for present, (name, value) in zip(self.variables(list(plain)), plain.items(), strict=True):
-                code.append(self._assignment(name, value, present))
-            for name, (head, err) in zip(plain, self._assign(code), strict=True):
-                if head.status:
-                    raise ValueNotAccepted(f"{name} was refused by bash: {protocol.decode(err).strip()}")
+            present = zip(plain.items(), self.variables(list(plain)), strict=True)
+            code = [self._assignment(name, value, before) for (name, value), before in present]
+            for name, line in zip(plain, code, strict=True):
+                answer = self._send(line + "\n", protocol.NOTHING, [])
+                if answer.head.status:
+                    why = protocol.decode(answer.stderr).strip()
+                    raise ValueNotAccepted(f"{name} was refused by bash: {why}")
             self._settings |= plain
-
-    def _assign(self, code: list[str]) -> Iterable[tuple[protocol.Head, bytes]]:
-        for line in code:
-            head, _, _, err = self._send(line + "\n", protocol.NOTHING, [])
-            yield head, err
 
     def _assignment(self, name: str, value: Plain, present: Variable | None) -> str:
         if present is not None and present.readonly:
@@ -402,14 +385,14 @@ class Shell(BashSession):
         kind = "map" if associative else "scalar" if isinstance(value, str) else "array"
         fresh = "" if present is None or present.kind == kind else f"\\builtin unset -v {name}\n"
         if associative:
-            self._need_version(4, f"{name} = a mapping with text keys", "an associative array")
+            if self.version < (4,):
+                version = ".".join(map(str, self.version))
+                raise ValueNotAccepted(
+                    f"{name} = a mapping with text keys needs an associative array, which bash {version} has not; "
+                    "use bash 4 or newer"
+                )
             fresh += f"\\builtin declare -A {name}\n"
         return fresh + protocol.assignment(name, value)
-
-    def _need_version(self, major: int, what: str, needs: str) -> None:
-        if self.version < (major,):
-            version = ".".join(map(str, self.version))
-            raise ValueNotAccepted(f"{what} needs {needs}, which bash {version} has not; use bash {major} or newer")
 
     def __delitem__(self, name: str) -> None:
         """Unset a variable. Raises UnsetVariable, ReadonlyVariable."""
@@ -425,26 +408,26 @@ class Shell(BashSession):
     def snapshot(self) -> Snapshot:
         """All globals with their attributes, without those that bash itself changes all the time."""
         with self._lock:
-            _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_N"])
-            names = [n for n in protocol.names(frames[0]) if n not in values.VOLATILE]
+            names = [n for n in protocol.names(self._wanted(["__rb_N"])[0]) if n not in values.VOLATILE]
             found = self.variables(names)
             return values.Snapshot((v.name, v) for v in found if v is not None)
 
     def functions(self) -> list[str]:
         """Names of the functions that scripts have defined, sorted."""
         with self._lock:
-            _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_F"])
-            return [name for name in protocol.names(frames[0]) if name != "exit" or self._own_exit()]
+            names = protocol.names(self._wanted(["__rb_F"])[0])
+            if "exit" in names and "__rb_unwind" in self.call("declare", "-f", "exit").stdout:
+                names.remove("exit")  # ours
+            return names
 
-    def _own_exit(self) -> bool:
-        return "__rb_unwind" not in self.call("declare", "-f", "exit").stdout
+    def _wanted(self, wants: Sequence[str]) -> list[str]:
+        return self._send("", protocol.NOTHING, wants).frames
 
     @functools.cached_property
     def version(self) -> tuple[int, ...]:
         """Version of this bash, such as (5, 2, 15)."""
         with self._lock:
-            _, frames, _, _ = self._send("", protocol.NOTHING, ["__rb_a BASH_VERSINFO"])
-            return tuple(int(part) for part in frames[1:4])
+            return tuple(int(part) for part in self._wanted(["__rb_a BASH_VERSINFO"])[1:4])
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"bash {self._process.pid}"

@@ -22,36 +22,12 @@ Plain = str | list[str] | dict[str, str] | dict[int, str]
 
 Kind = Literal["scalar", "array", "map"]
 
-VOLATILE = frozenset(
-    {
-        "_",
-        "BASHOPTS",
-        "BASHPID",
-        "BASH_ARGC",
-        "BASH_ARGV",
-        "BASH_ARGV0",
-        "BASH_COMMAND",
-        "BASH_EXECUTION_STRING",
-        "BASH_LINENO",
-        "BASH_MONOSECONDS",
-        "BASH_SOURCE",
-        "BASH_SUBSHELL",
-        "BASH_TRAPSIG",
-        "COMP_WORDBREAKS",
-        "DIRSTACK",
-        "EPOCHREALTIME",
-        "EPOCHSECONDS",
-        "FUNCNAME",
-        "GROUPS",
-        "HISTCMD",
-        "LINENO",
-        "PIPESTATUS",
-        "RANDOM",
-        "SECONDS",
-        "SHELLOPTS",
-        "SRANDOM",
-    }
-)
+VOLATILE = frozenset({
+    "_", "BASHOPTS", "BASHPID", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_COMMAND",
+    "BASH_EXECUTION_STRING", "BASH_LINENO", "BASH_MONOSECONDS", "BASH_SOURCE", "BASH_SUBSHELL",
+    "BASH_TRAPSIG", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "FUNCNAME", "GROUPS",
+    "HISTCMD", "LINENO", "PIPESTATUS", "RANDOM", "SECONDS", "SHELLOPTS", "SRANDOM",
+})  # fmt: skip
 """Variables that bash itself changes all the time: no part of what a hook did."""
 
 
