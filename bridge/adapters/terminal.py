@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.adapters.waiting import reads_terminal
 from bridge.errors import ProgramNotStarted
 from bridge.process import guardian
+from bridge.process.ladder import Watch, send
 from bridge.process.secrets import without_secrets
+from bridge.process.table import members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,11 +74,11 @@ class Terminal:
         # Hanging up ends most programs, but not those that ignore it.
         guardian.watch(self.pid, folder)
         os.set_blocking(self.fd, False)
-        self._pidfd = _pidfd(self.pid)
+        self._end = Watch(self.pid)
         self._poll = select.poll()
         self._poll.register(self.fd, select.POLLIN)
-        if self._pidfd is not None:
-            self._poll.register(self._pidfd, select.POLLIN)
+        if self._end.fd >= 0:
+            self._poll.register(self._end.fd, select.POLLIN)
         self._inbox = bytearray()
         self.status: int | None = None
         """Exit status, or minus the signal number; None while the program lives."""
@@ -95,13 +97,13 @@ class Terminal:
 
     def _wait(self, timeout: float | None) -> None:
         limit = None if timeout is None else max(timeout, 0.0)
-        if self._pidfd is None:
+        if self._end.fd < 0:
             limit = _TICK if limit is None else min(limit, _TICK)
         # Rounded up: poll takes whole milliseconds, and 0 would make a loop of it.
         ready = dict(self._poll.poll(None if limit is None else -int(-limit * 1000 // 1)))
         if self.fd in ready:
             self._drain()
-        elif (self._pidfd in ready or self._pidfd is None) and self._reap():
+        elif (self._end.fd in ready or self._end.fd < 0) and self._reap():
             # A daemon may hold the terminal for ever: the program's own end is what counts.
             self._drain()
             self.ended = True
@@ -194,8 +196,6 @@ class Terminal:
         return self._reap()
 
     def close(self) -> None:
-        from bridge.process.processes import members, send
-
         if self.fd < 0:
             return
         left = members(self.pid)
@@ -213,18 +213,13 @@ class Terminal:
                 os.kill(self.pid, signal.SIGKILL)
         send(signal.SIGKILL, left)
         self._wait_reaped(5.0)
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-            self._pidfd = None
+        self._end.close()
         self.ended = True
 
     def _wait_reaped(self, patience: float) -> None:
         deadline = time.monotonic() + patience
         while not self._reap() and (left := deadline - time.monotonic()) > 0:
-            if self._pidfd is not None:
-                select.select([self._pidfd], [], [], left)
-            else:
-                time.sleep(0.005)
+            self._end.wait(left if self._end.fd >= 0 else min(left, 0.005))
 
     def _reap(self) -> bool:
         if self.status is None:
@@ -261,10 +256,3 @@ def _standard_descriptors() -> list[int]:
 def _usual_signals() -> None:
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTSTP, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-
-
-def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None

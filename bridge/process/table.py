@@ -1,4 +1,8 @@
-"""The process table of this machine: the only reader of ``/proc``, and of ``ps`` where there is none."""
+"""The process table of this machine: the only reader of ``/proc``, and of ``ps`` where there is none.
+
+Ending a shell by its process group alone misses jobs under ``set -m``, which have groups of their own; so a shell
+gets a session of its own and is ended by that, with the descendants that have left it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 
 class Process(NamedTuple):
@@ -57,6 +61,46 @@ def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
     found = set(roots)
     while more := {pid for pid, process in known.items() if process.parent in found and pid not in found}:
         found |= more
+    return found
+
+
+def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
+    """Pids of the session that `leader` leads and of their descendants, the leader excluded.
+
+    without: process groups that lead jobs of their own: they and their descendants are left out.
+    """
+    known = table()
+    found = descendants(known, {leader, *(pid for pid, process in known.items() if process.session == leader)})
+    if without:
+        found -= descendants(known, {pid for pid, process in known.items() if process.group in without})
+    found.discard(leader)
+    return found
+
+
+def of_job(
+    group: int, session: int, *, older: Collection[int], others: Collection[int], met: dict[int, tuple[int, int]]
+) -> set[int]:
+    """Pids of a job: its process group, their descendants, and what it left behind in groups of its own.
+
+    Args:
+        group: of the job.
+        session: in which it runs; its leader's own group is none of the job's business.
+        older: pids that were in the session before the job began.
+        others: groups of other jobs.
+        met: group and session of those that were found the last time; brought up to date.
+    """
+    known = table()
+    apart = descendants(known, {pid for pid, process in known.items() if process.group in others})
+    within = {pid for pid, process in known.items() if process.session == session}
+    orphans = {
+        pid
+        for pid in within - apart
+        if known[pid].group not in (session, group) and known[pid].parent not in within and pid not in older
+    }
+    still = {pid for pid, before in met.items() if pid in known and known[pid][1:] == before}
+    found = descendants(known, orphans | still | {pid for pid, process in known.items() if process.group == group})
+    met.clear()
+    met.update((pid, known[pid][1:]) for pid in found if pid in known)
     return found
 
 

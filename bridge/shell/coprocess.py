@@ -28,7 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from bridge.errors import ShellStartFailed
-from bridge.process import guardian, processes
+from bridge.process import guardian
+from bridge.process.ladder import Watch, end_session, send
+from bridge.process.table import members
 from bridge.shell import environment, protocol
 
 if TYPE_CHECKING:
@@ -206,7 +208,6 @@ class Coprocess:
         """Which descriptors of bash are copies of the host's stdin (0) and stderr (2)."""
         self._grace = start.grace
         self._alive = self._unfinished = False
-        self._pidfd = -1
         try:
             self.folder = os.path.abspath(tempfile.mkdtemp(prefix="ralph-bridge-"))
         except OSError as error:
@@ -221,20 +222,16 @@ class Coprocess:
             undo.callback(self._e.close)
             self._process = self._start(start)
             self._alive = True
-            undo.callback(processes.end_session, self._process)
+            undo.callback(end_session, self._process)
             guardian.watch(self.pid, self.folder)
-            if hasattr(os, "pidfd_open"):
-                with contextlib.suppress(OSError):
-                    self._pidfd = os.pidfd_open(self.pid)
-                    undo.callback(os.close, self._pidfd)
+            self._end = Watch(self.pid, self._process)
+            undo.callback(self._end.close)
             # Runs when this object goes, at the latest when the interpreter ends: no shell is left behind.
             self._dispose = weakref.finalize(self, undo.pop_all().close)
         self._poll = select.poll()
         self._poll.register(self._r, select.POLLIN)
-        self._death = select.poll()  # select() can't see a descriptor above 1023
-        if self._pidfd >= 0:
-            self._poll.register(self._pidfd, select.POLLIN)
-            self._death.register(self._pidfd, select.POLLIN)
+        if self._end.fd >= 0:
+            self._poll.register(self._end.fd, select.POLLIN)
 
     def _channel(self, name: str, undo: contextlib.ExitStack) -> int:
         path = f"{self.folder}/{name}"
@@ -256,7 +253,7 @@ class Coprocess:
         copies: list[int] = []
         try:
             if start.host_streams:
-                for stream in filter(processes.host_has, (0, 2)):
+                for stream in filter(environment.host_has, (0, 2)):
                     with contextlib.suppress(OSError):  # it was closed meanwhile
                         copies.append(fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, _COPIES_FROM))
                         self.streams[stream] = copies[-1]
@@ -411,11 +408,11 @@ class Coprocess:
         has passed its limit.
         """
         poll = select.poll()
-        for fd in (self._r, self._o.fd, self._e.fd, *([self._pidfd] if self._pidfd >= 0 else [])):
+        for fd in (self._r, self._o.fd, self._e.fd, *([self._end.fd] if self._end.fd >= 0 else [])):
             poll.register(fd, select.POLLIN)
         look = time.monotonic()
         while True:
-            dead = self._dead()
+            dead = self._end.ended()
             self._take_in(reply)
             if protocol.complete(reply, self.number, values):
                 return _Wait.WHOLE
@@ -431,7 +428,7 @@ class Coprocess:
             if end is not None and now >= end:
                 return _Wait.LATE
             wait = (look if end is None else min(look, end)) - now
-            poll.poll(max(1.0, (wait if self._pidfd >= 0 else min(_TICK, wait)) * 1000))
+            poll.poll(max(1.0, (wait if self._end.fd >= 0 else min(_TICK, wait)) * 1000))
 
     def _take_in(self, reply: bytearray) -> None:
         self._o.drain()
@@ -452,15 +449,6 @@ class Coprocess:
         ends = {"q": self._q, "r": self._r, "o": self._o.fd, "e": self._e.fd}
         return not all(_same(f"{self.folder}/{name}", fd) for name, fd in ends.items())
 
-    def _dead(self) -> bool:
-        """Whether bash has ended; it isn't reaped by this, where the system can tell without."""
-        if self._pidfd >= 0:
-            return bool(self._death.poll(0))
-        if hasattr(os, "waitid"):
-            flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
-            return os.waitid(os.P_PID, self.pid, flags) is not None
-        return self._process.poll() is not None
-
     def _interrupt(self, reply: bytearray, values: bool) -> bool:
         """The kill ladder. INT ends the hook and spares the shell (True), as does the end of a child that bash
         waits for; so those go first: INT for all, TERM and KILL for the children, TERM for bash, KILL (False).
@@ -473,13 +461,13 @@ class Coprocess:
                 (signal.SIGKILL, False),
                 (signal.SIGTERM, True),
             ):
-                pids = processes.members(self.pid, without=self.jobs)
+                pids = members(self.pid, without=self.jobs)
                 if not pids and not of_bash:
                     continue
                 if of_bash:
                     pids.add(self.pid)
-                processes.send(step, pids)
-                processes.send(signal.SIGCONT, pids)
+                send(step, pids)
+                send(signal.SIGCONT, pids)
                 state = self._pump(reply, values, time.monotonic() + self._grace)
                 if state == _Wait.WHOLE:
                     # An answer to INT that comes behind TERM for bash is its last: that is still on its way.
@@ -496,26 +484,15 @@ class Coprocess:
         """End bash and everything in its session at once; reap it; return its status."""
         if self._alive:
             self._alive = False
-            processes.end_session(self._process)
+            end_session(self._process)
         return self._process.returncode
-
-    def _await_death(self, patience: float) -> bool:
-        end = time.monotonic() + patience
-        while not self._dead():
-            if (left := end - time.monotonic()) <= 0:
-                return False
-            if self._pidfd >= 0:
-                self._death.poll(left * 1000)
-            else:
-                time.sleep(min(_TICK, left))
-        return True
 
     def close(self) -> None:
         """End bash in good order (its EXIT trap runs), then whatever is left of its session; free everything."""
         if self._alive:
             with contextlib.suppress(OSError):
                 os.write(self._q, protocol.MARK + b"exec 1>/dev/null 2>&1\n\\builtin exit 0\0")
-                self._await_death(self._grace)
+                self._end.wait(self._grace)
             self.kill()
         self._dispose()
 
@@ -524,11 +501,10 @@ class Coprocess:
         self._alive = False
         if self._dispose.detach() is not None:
             self._process.returncode = 0  # not ours to wait for
-            for fd in (self._q, self._r, self._pidfd):
-                if fd >= 0:
-                    os.close(fd)
-            self._o.close()
-            self._e.close()
+            os.close(self._q)
+            os.close(self._r)
+            for end in (self._o, self._e, self._end):
+                end.close()
 
 
 def _remove(folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,6 +58,11 @@ class Start(NamedTuple):
         head, loop = _halves()
         back = [f"\\builtin export {name}={protocol.quote(given[name])}\n" for name in _GIVEN_BACK if name in given]
         return head + protocol.encode("".join(back)) + loop * _COPIES + _TAIL
+
+
+def host_has(stream: int) -> bool:
+    """Whether descriptor 0 or 2 of this process is its stdin or stderr: else it may be anything by now."""
+    return (sys.__stdin__ if stream == 0 else sys.__stderr__) is not None
 
 
 def add_loop(prelude: str) -> None:

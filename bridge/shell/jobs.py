@@ -23,7 +23,9 @@ import time
 import weakref
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-from bridge.process import guardian, processes
+from bridge.process import guardian
+from bridge.process.ladder import Watch, send
+from bridge.process.table import of_job
 from bridge.shell.sources import Source
 
 if TYPE_CHECKING:
@@ -105,8 +107,8 @@ class Job:
         self._end_line = order.end_line
         self._grace = order.grace
         self._orphaned = orphaned
-        self._keeper = processes.Watch(self.pid)
-        self._bash = processes.Watch(of_job.bash.pid)
+        self._keeper = Watch(self.pid)
+        self._bash = Watch(of_job.bash.pid)
         self._status: int | None = None
         self._until = 0.0  # when those that still hold its stdout have held it for long enough
         self._open = True  # stdout may bring more
@@ -369,12 +371,10 @@ class Job:
             if time.monotonic() >= end:
                 return False
             self._drain()  # who is blocked writing can't obey
-            if self._keeper.fd >= 0 and not self._keeper.ended():
-                poll = select.poll()
-                poll.register(self._keeper.fd, select.POLLIN)
-                poll.poll(pause * 1000)
-            else:
+            if self._keeper.ended():
                 time.sleep(pause)
+            else:
+                self._keeper.wait(pause)
             pause = min(pause * 2, 0.05)
         return True
 
@@ -454,7 +454,7 @@ class JobProcesses(NamedTuple):
 
     def members(self) -> set[int]:
         others = self.bash.jobs - {self.group}
-        return processes.of_job(self.group, self.bash.pid, older=self.older, others=others, met=self.last_seen)
+        return of_job(self.group, self.bash.pid, older=self.older, others=others, met=self.last_seen)
 
     def send(self, number: signal.Signals) -> bool:
         """Signal everything; False when there is nothing left. The group at once: one that bash is just about to
@@ -464,7 +464,7 @@ class JobProcesses(NamedTuple):
         for step in (number, signal.SIGCONT) if left else ():
             with contextlib.suppress(OSError):
                 os.killpg(self.group, step)
-            processes.send(step, (pid for pid in left if _group_of(pid) != self.group))
+            send(step, (pid for pid in left if _group_of(pid) != self.group))
         return bool(left)
 
     def kill(self, *, patience: float = 2.0) -> None:
@@ -472,8 +472,8 @@ class JobProcesses(NamedTuple):
         begun = time.monotonic()
         while (left := self.members()) and (waited := time.monotonic() - begun) < patience:
             others = left - {self.group}
-            processes.send(signal.SIGKILL, others or (left if waited > patience / 4 else ()))
-            processes.send(signal.SIGCONT, left)
+            send(signal.SIGKILL, others or (left if waited > patience / 4 else ()))
+            send(signal.SIGCONT, left)
             time.sleep(0.001)
 
     def forget(self) -> None:
@@ -538,9 +538,7 @@ def _status_in(folder: str) -> int:
         return _KILLED
 
 
-def _dispose(
-    of_job: JobProcesses, descriptors: JobDescriptors, keeper: processes.Watch, bash: processes.Watch
-) -> None:
+def _dispose(of_job: JobProcesses, descriptors: JobDescriptors, keeper: Watch, bash: Watch) -> None:
     """End what is left of a job and free everything."""
     if not descriptors.nothing_left:
         of_job.kill()

@@ -8,8 +8,10 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING
 
-from bridge.process import guardian, processes
+from bridge.process import guardian
+from bridge.process.table import members
 from bridge.shell import protocol
+from bridge.shell.environment import host_has
 from bridge.shell.jobs import AsSource, Job, JobDescriptors, JobProcesses
 from bridge.shell.sources import source_of
 
@@ -46,7 +48,7 @@ def start(
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
         descriptors = JobDescriptors(_reader(f"{folder}/o"))
         undo.callback(descriptors.close)
-        older = frozenset(processes.members(process.pid))
+        older = frozenset(members(process.pid))
         launch = _Launch(order, process, execute, folder, descriptors)
         # The second time without the copies of the host's own streams, in case the script has closed them.
         group = launch.run(process.streams) or (launch.run({}) if process.streams else 0)
@@ -110,7 +112,7 @@ class _Launch:
 
     def _input(self, stdin: Input, streams: Mapping[int, int]) -> tuple[str, Source | None]:
         """What bash opens as the job's stdin, and what the host feeds into it."""
-        if stdin is None or (stdin == 0 and not processes.host_has(0)):
+        if stdin is None or (stdin == 0 and not host_has(0)):
             return "/dev/null", None
         if isinstance(stdin, os.PathLike):
             return protocol.quote(os.path.abspath(os.fspath(stdin))), None
@@ -133,7 +135,7 @@ class _Launch:
         target = 2 if stderr is None else stderr if isinstance(stderr, int) else stderr.fileno()
         if target in streams:
             return f"&{streams[target]}", -1
-        if target == 2 and not processes.host_has(2):
+        if target == 2 and not host_has(2):
             return "/dev/null", -1
         self._descriptors.stderr = _reader(f"{self._folder}/e")
         return protocol.quote(f"{self._folder}/e"), target

@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.process.ask import TOO_LONG
-from bridge.process.processes import end_session, members
-from bridge.process.table import resting
+from bridge.process.ladder import end_session
+from bridge.process.table import members, resting
 from bridge.verify.budget import strain
 from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
 from bridge.verify.probe.box import box

@@ -21,7 +21,7 @@ from bridge.errors import (
     ShellDied,
 )
 from bridge.process.ask import TOO_LONG, ask
-from bridge.process.processes import send
+from bridge.process.ladder import send
 from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote

@@ -17,7 +17,7 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.process.processes import send
+from bridge.process.ladder import send
 from bridge.process.table import environments
 from bridge.shell.environment import provide
 from bridge.stream.jq_provided import COMMANDS
