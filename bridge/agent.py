@@ -21,7 +21,7 @@ from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.shell.script import absolute
 from bridge.stream.display import Display
 from bridge.stream.filters import HostedFilter
-from bridge.stream.jq_provided import COMMANDS
+from bridge.stream.jq import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.stream.jq_provided import jq
+from bridge.stream.jq import provided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-OURS = jq()
+OURS = provided()
 """The one that comes with us: its libjq is `Filter`'s own, its reading of the input the command's."""
 NO_JQ = "no jq command to compare with"
 

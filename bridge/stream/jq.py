@@ -1,54 +1,44 @@
-"""A jq filter without the command: it prints what ``jq`` prints for one line, in a process of ours.
+"""jq where there is no command: the one that scripts are given, and a filter in a process of ours.
 
-It is for what imitates no hook: `verify`, `diff` and `drift` look at what a driver's program makes of each event,
-and how often it errs. What people see of a run comes from :class:`bridge.stream.filters.LiveFilter`. Starting the
-command costs 15 ms, and one line that is not JSON ends it (trap T13). Here a program is compiled once (about 1 ms)
-and each line stands alone: what went wrong on it is counted, and the next line is fresh. The binding holds the
-interpreter's lock while a program runs, so that nothing could end one that never ends (``def f: f; f``): lines are
-given to a forked child, which an alarm ends.
-
-The engine is the PyPI binding ``jq``, which bundles libjq 1.8; the installed command may be older.
-What a filter prints is byte for byte the output of a command of that version. Rules on versions,
-found by running random programs and lines through both (tests/stream/test_jq.py):
-
-1. Numbers. 1.7 and 1.8 print a literal as it was written (``1.0``, ``12345678901234567890``; ``1E5``
-   as ``1E+5``) until arithmetic touches it; 1.6 prints the double behind it (``1``,
-   ``12345678901234567000``, ``100000``) and ``1e1000`` as ``1.7976931348623157e+308``. Integers up to
-   2**53 and short fractions such as ``0.5`` are the same everywhere.
-2. A bare ``nan`` is ``null`` from 1.7 on, an error in 1.6. 1.6 drops a form feed before a number.
-3. Nesting: 1.6 refuses more than 256 levels, 1.8 more than 10,000.
-4. Built-ins that were changed: ``ltrimstr`` and ``rtrimstr`` of a non-string are an error in 1.8 and
-   the identity before; ``limit(0; f)`` was the first output of f in 1.6; ``"a" * 0`` was null.
-5. A program without a body (blanks, comments, definitions) is the identity up to 1.6, and here; an error from 1.7.
-6. A NUL inside a string is an error; the 1.6 that Debian has patched keeps it as ``\\u0000``.
-7. The wording of errors (``last_error``), which the command prints on stderr.
-
-And on this class, whatever the version:
-
-8. A line is the whole input: a value that goes on in the next line is an error on both lines.
-9. ``input`` finds nothing (an error, recorded), ``inputs`` is empty, ``halt`` and ``halt_error`` end
-   the line and not the stream, ``debug`` and ``stderr`` pass their input on and print nothing,
-   ``$ENV`` and ``env`` are this process's environment. :attr:`Filter.host_words` names those that a
-   program mentions, so that a caller can prefer the command for it.
-10. A line that takes longer than a few seconds is an error, and so is every line behind it.
+What people see of a run comes from :class:`bridge.stream.filters.live.LiveFilter`.
 """
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import json
 import os
-import pickle
 import re
 import signal
-import warnings
+import sys
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bridge.errors import ConfigurationError
-from bridge.stream.jsontext import pretty, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+def provided() -> list[str]:
+    """How to start `bridge.stream.jq_command`; empty where the binding ``jq`` (or Python itself) can't be found.
+
+    ``-I`` and ``-S`` keep the environment, the working folder and site-packages out: that halves the time to start.
+    """
+    from importlib.util import find_spec
+
+    found = find_spec("jq")
+    if found is None or not found.origin or not sys.executable:
+        return []
+    return [sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("jq_command.py")), found.origin]
+
+
+COMMANDS = {"jq": provided}
+"""What `bridge.shell.Shell` is given as ``commands``."""
+
+# -- a filter without the command --------------------------------------------------------------------
 
 # Strings leave the engine as strings, everything else as [JSON text], because the binding would turn
 # 1.0 into 1 and round big integers; an error is caught as [message, null], because the binding drops
@@ -56,7 +46,6 @@ if TYPE_CHECKING:
 # breaks end a trailing comment, even one that a backslash continues. The parentheses keep the
 # program's own definitions (of `tojson`, say) away from ours.
 _WRAPPED = 'try (({}\n\n) | if type == "string" then . else [tojson] end) catch [., null]'
-_QUOTED = "try (({}\n\n) | [tojson]) catch [., null]"
 
 _BLANKS = " \t\r\n"  # not str.isspace: a no-break space is an error to jq
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*', re.DOTALL)
@@ -67,13 +56,17 @@ _HOST_WORDS = re.compile(
 
 
 class Filter:
-    """One compiled jq program.
+    """One jq program, for what imitates no hook: `verify` and `drift` look at what it makes of each event.
+
+    It prints what ``jq -j`` prints, byte for byte as the libjq 1.8 in the PyPI binding ``jq``, whatever the machine
+    has: of 1.6, numbers (``1.0``), ``nan``, nesting and a few built-ins differ. A program is compiled once (1 ms,
+    where starting the command costs 15), and each line stands alone (trap T13): it is the whole input, so that
+    ``input`` finds nothing and ``halt`` ends the line. The binding holds the interpreter's lock while a program
+    runs, so that nothing could end one that never ends (``def f: f; f``): a forked child runs it, which an alarm
+    ends, and every line behind that one is an error, too.
 
     Args:
         program: the jq program.
-        raw: print strings without quotes (``-r``; ``-j`` implies it).
-        join: print no newline after a value (``-j``). False prints one (``-r``).
-        compact: print arrays and objects on one line (``-c``) and not indented by two blanks.
         seconds: that a line may take.
 
     Raises:
@@ -84,91 +77,66 @@ class Filter:
         last_error: text of the latest, or None.
     """
 
-    def __init__(
-        self, program: str, *, raw: bool = True, join: bool = True, compact: bool = False, seconds: float = 5.0
-    ) -> None:
+    def __init__(self, program: str, *, seconds: float = 5.0) -> None:
         self.program = program
         self.errors = 0
         self.last_error: str | None = None
-        engine = _compile(program, _WRAPPED if raw or join else _QUOTED)
-        self._printer = _Printer(engine, compact=compact, end="" if join else "\n")
+        self._engine = _compile(program)
         self._seconds = seconds
         self._child: _Child | None = None
         self._over = False
 
     @property
     def host_words(self) -> frozenset[str]:
-        """Words in the program whose meaning depends on the process around it (rule 9)."""
+        """Words in the program whose meaning depends on the process around it."""
         return frozenset(_HOST_WORDS.findall(_STRING_OR_COMMENT.sub(" ", self.program)))
 
     def apply(self, line: bytes) -> bytes:
-        """Give what the command prints for this one line.
-
-        Never raises for what is in the line: errors are counted, and what was printed before them stays.
-
-        Args:
-            line: one line of input, with or without its newline; invalid UTF-8 is read as jq reads it.
-
-        Returns:
-            The output; empty for a blank line.
-        """
+        """What the command prints for this one line; errors are counted, and what was printed before them stays."""
         text = readable(line)
         if not text.strip(_BLANKS):
             return b""
         if self._child is None and not self._over:
-            self._child = _Child(self._printer, self._seconds)
+            self._child = _Child(self._engine, self._seconds)
         answer = None if self._child is None else self._child.ask(text)
         if answer is None:
             self._child, self._over = None, True
             answer = b"", [f"it did not end within {self._seconds:g} s"]
         printed, failures = answer
-        for message in failures:
-            self.errors += 1
-            self.last_error = message
+        self.errors += len(failures)
+        self.last_error = failures[-1] if failures else self.last_error
         return printed
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Apply the filter to each line, giving the output of those that print something."""
-        for line in lines:
-            printed = self.apply(line)
-            if printed:
-                yield printed
+        """The output of those lines that print something."""
+        return filter(None, map(self.apply, lines))
 
 
-class _Printer:
+def _printed(engine: Any, text: str) -> tuple[bytes, list[str]]:
     """What the command prints for a text, and the errors that it would report."""
-
-    def __init__(self, engine: Any, *, compact: bool, end: str) -> None:
-        self._engine = engine
-        self._compact = compact
-        self._end = end
-
-    def printed(self, text: str) -> tuple[bytes, list[str]]:
-        out: list[str] = []
-        failures: list[str] = []
-        try:
-            for value in self._engine.input_text(text):
-                if isinstance(value, str):
-                    out.append(value)
-                elif len(value) == 1:
-                    out.append(value[0] if self._compact else pretty(value[0]))
-                else:
-                    failures.append(_message(value[0]))
-                    continue
-                out.append(self._end)
-        except ValueError as error:  # a parse error, or a break without its label
-            failures.append(_message(str(error)))
-        return "".join(out).encode(), failures
-
-
-def _message(said: object) -> str:
-    return said if isinstance(said, str) else f"{said!r} (not a string)"
+    out: list[str] = []
+    failures: list[str] = []
+    try:
+        for value in engine.input_text(text):
+            if isinstance(value, str):
+                out.append(value)
+            elif len(value) == 1:
+                out.append(pretty(value[0]))
+            else:
+                message = value[0]
+                failures.append(message if isinstance(message, str) else f"{message!r} (not a string)")
+    except ValueError as error:  # a parse error, or a break without its label
+        failures.append(str(error))
+    return "".join(out).encode(), failures
 
 
 class _Child:
     """A fork of this process that prints for one text after the other, until one takes too long."""
 
-    def __init__(self, printer: _Printer, seconds: float) -> None:
+    def __init__(self, engine: Any, seconds: float) -> None:
+        import pickle  # noqa: F401 - before the fork: the child is to take no lock of an import
+        import warnings
+
         theirs, mine = os.pipe()
         answers, replies = os.pipe()
         with warnings.catch_warnings():
@@ -176,7 +144,7 @@ class _Child:
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            _serve(printer, seconds, theirs, replies)
+            _serve(engine, seconds, theirs, replies)
         os.close(theirs)
         os.close(replies)
         self._to, self._from = os.fdopen(mine, "wb"), os.fdopen(answers, "rb")
@@ -184,6 +152,8 @@ class _Child:
 
     def ask(self, text: str) -> tuple[bytes, list[str]] | None:
         """Give what is printed; None: the child has ended, because that took too long."""
+        import pickle
+
         try:
             pickle.dump(text, self._to)
             self._to.flush()
@@ -194,8 +164,10 @@ class _Child:
             return None
 
 
-def _serve(printer: _Printer, seconds: float, texts: int, replies: int) -> None:
+def _serve(engine: Any, seconds: float, texts: int, replies: int) -> None:
     """What the child does; never returns."""
+    import pickle
+
     status = 1
     try:
         for each in map(int, os.listdir("/dev/fd")):
@@ -209,7 +181,7 @@ def _serve(printer: _Printer, seconds: float, texts: int, replies: int) -> None:
             while True:
                 text = pickle.load(incoming)  # noqa: S301 - of our own parent
                 signal.setitimer(signal.ITIMER_REAL, seconds)
-                answer = printer.printed(text)
+                answer = _printed(engine, text)
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 pickle.dump(answer, outgoing)
                 outgoing.flush()
@@ -229,33 +201,127 @@ def _end(pid: int, *pipes: BinaryIO) -> None:
         os.waitpid(pid, 0)
 
 
-def _compile(program: str, wrapper: str) -> Any:
-    # 30 ms on a cold start: only whoever filters pays for it.
-    import jq
+def _compile(program: str) -> Any:
+    import jq  # 30 ms on a cold start: only whoever filters pays for it
 
     try:
         if "\0" in program:
             raise ValueError("a NUL byte ends the program")
-        # First as it stands: `.) | (.` compiles within our parentheses only.
-        program = _checked(program)
-        return jq.compile(wrapper.format(program))
+        try:
+            jq.compile(program)  # first as it stands: `.) | (.` compiles within our parentheses only
+        except ValueError as error:
+            if "Top-level program not given" not in str(error):
+                raise
+            program += "\n\n."  # blanks, comments or definitions alone: the identity, as up to 1.6
+            jq.compile(program)
+        return jq.compile(_WRAPPED.format(program))
     except ValueError as error:
         first = next((line for line in program.splitlines() if line.strip()), "")
-        said = str(error).replace("\n", "\n    ")
+        message = str(error).replace("\n", "\n    ")
         raise ConfigurationError(
-            f"this jq filter does not compile: {first.strip()}\n  jq says: {said}\n"
+            f"this jq filter does not compile: {first.strip()}\n  jq says: {message}\n"
             "  next: try it with `jq -n` and correct it in the script that prints it"
         ) from error
 
 
-def _checked(program: str) -> str:
-    import jq
+# -- JSON text as jq reads and writes it -------------------------------------------------------------
 
+_AS_JQ = "ralph-bridge-jq"
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^{}\[\],:"]+', re.DOTALL)
+_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_ESCAPE = re.compile(
+    rb'\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(["\\/bfnrt]))'
+)
+_BAD_ESCAPE = re.compile(rb"\\(?!u[0-9a-fA-F]{4}|[\"\\/bfnrt])|\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])", re.DOTALL)
+_SINGLE = {
+    b'"': b'"',
+    b"\\": b"\\",
+    b"/": b"/",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+}
+
+
+def pretty(text: str) -> str:
+    """Indent compact JSON text by two blanks a level, as the jq command does without ``-c``."""
+    if text[0] not in "[{":
+        return text
+    out: list[str] = []
+    depth = 0
+    previous = ""
+    for part in _TOKEN.findall(text):
+        if part in "]}":
+            depth -= 1
+            if previous not in "[{":  # an empty one stays on its line
+                out.append("\n" + "  " * depth)
+        elif previous and previous in "[{,":
+            out.append("\n" + "  " * depth)
+        out.append(": " if part == ":" else part)
+        if part in "[{":
+            depth += 1
+        previous = part
+    return "".join(out)
+
+
+def readable(line: bytes) -> str:
+    """Decode a line of JSON so that the engine sees in it what the jq command would see.
+
+    Invalid UTF-8 inside strings becomes U+FFFD.
+    """
     try:
-        jq.compile(program)
-    except ValueError as error:
-        if "Top-level program not given" not in str(error):
-            raise
-        program += "\n\n."  # blanks, comments or definitions alone: the command takes it for the identity
-        jq.compile(program)
-    return program
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return _STRING.sub(_repair, line).decode("utf-8", "replace")
+
+
+def _repair(match: re.Match[bytes]) -> bytes:
+    """Give a string token whose invalid bytes are U+FFFD; jq looks at them after the escapes."""
+    inner = match[1]
+    try:
+        inner.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    else:
+        return match[0]
+    if b"\0" in inner or _BAD_ESCAPE.search(inner.replace(b"\\\\", b"")):
+        return match[0]  # jq will refuse the line here anyway
+    plain = _ESCAPE.sub(_unescape, inner)
+    return json.dumps(plain.decode("utf-8", _AS_JQ), ensure_ascii=False).encode("utf-8")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    high, low, code, single = match.groups()
+    if single:
+        return _SINGLE[single]
+    if high:
+        return bytes.fromhex((high + low).decode("ascii")).decode("utf-16-be").encode("utf-8")
+    return chr(int(code, 16)).encode("utf-8", "surrogatepass")
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Handle invalid UTF-8, counting replacement characters as jq does (differently from Python).
+
+    One for a sequence that its last bytes end too early, for an overlong one, for a surrogate; a
+    sequence that the end of the string cuts short takes all the bytes that are left with it.
+    """
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd", error.start + _bad_length(error.object, error.start)
+
+
+# The decoder calls it where it stands: a loop of our own would read the rest anew at every invalid byte.
+codecs.register_error(_AS_JQ, _replace)
+
+
+def _bad_length(data: bytes, start: int) -> int:
+    lead = data[start]
+    length = 2 if 0xC2 <= lead <= 0xDF else 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 1
+    if start + length > len(data):
+        return len(data) - start
+    for offset in range(1, length):
+        if not 0x80 <= data[start + offset] <= 0xBF:
+            return offset
+    return length

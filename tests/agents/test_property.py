@@ -85,7 +85,7 @@ def programs(agent: str, hook: str) -> list[str]:
 
 def printed(program: str, lines: Iterable[bytes]) -> str:
     """What jq -r prints for each line by itself."""
-    found = Filter(program, join=False)
+    found = Filter(f'({program}) | if type == "string" then . + "\\n" else tojson + "\\n" end')
     return b"".join(chain.from_iterable(found.stream([each + b"\n"]) for each in lines)).decode()
 
 

@@ -12,7 +12,7 @@ from bridge.stream.filters.hosted import NOWHERE, refused
 from bridge.stream.filters.recognise import LineLoop
 from bridge.stream.filters.running import FilterRun, JqProgram
 from bridge.stream.filters.shelltext import NotUnderstood
-from bridge.stream.jq_provided import COMMANDS
+from bridge.stream.jq import COMMANDS
 
 if TYPE_CHECKING:
     import os

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell import Shell
 from bridge.stream.filters import HostedFilter
-from bridge.stream.jq_provided import COMMANDS
+from bridge.stream.jq import COMMANDS
 from tests import jqs
 
 if TYPE_CHECKING:
