@@ -78,7 +78,7 @@ class Cli(NamedTuple):
         programs: names under which it is installed, the usual one first.
         install: a command that installs it. login: how people log in, as a part of a sentence.
         packages: what npm calls it, today's name first. The pin of the first is in ``vendor/package.json``.
-        family: of its output, a key of :data:`bridge.stream.events.reader.FAMILIES`.
+        family: of its output, a key of :data:`bridge.stream.events.FAMILIES`.
         driver: the one that ships, or None.
         reports_cost, reports_tokens: whether its output says so; of a CLI that nobody looked at: yes.
         json_is_one_document: what it prints for ``json`` is no stream of events.

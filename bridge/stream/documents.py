@@ -1,7 +1,7 @@
 """JSON documents out of lines that may hold anything: warnings, halves of events, Latin-1, NUL bytes.
 
-Nothing here raises for what a line contains. Shared by the readers of :mod:`bridge.stream.events` and
-by :mod:`bridge.session_id`.
+Nothing here raises for what a line contains. Shared by the readers of :mod:`bridge.stream.events` and by
+:mod:`bridge.session_id`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ JsonObject = dict[str, Any]
 HELD_LIMIT = 64 * 1024 * 1024
 """How many bytes of unrecognised output are kept to be tried as one document, and how long a line may be."""
 
+DOCUMENT_LIMIT = 16 * 1024 * 1024
+"""How many bytes a document may have that is laid out over lines."""
+
+WARNINGS = 20
+"""Lines that may stand before a document."""
+
+_OPENINGS = 4  # lines that are tried as its first
 _BOM = b"\xef\xbb\xbf"
+BLANKS = b"\xef\xbb\xbf \t\r\n"
 _DECODER = json.JSONDecoder()
 _WINDOW = 4096
 _LONGEST_TOKEN = 16  # a word, or two escapes of a surrogate pair; strings say for themselves that they were cut
@@ -24,13 +32,10 @@ _REFUSED = (ValueError, RecursionError)
 
 
 def parse_line(line: bytes) -> list[JsonObject] | None:
-    """Give the JSON objects on one line; those inside an array count one by one.
+    """The JSON objects on one line, those in an array one by one; None when it is not JSON.
 
     Tolerated: a BOM, several documents on the line, invalid UTF-8 (as U+FFFD), an array that is
     written one element a line (``[{...},`` ... ``{...}]``).
-
-    Returns:
-        The objects (none for a blank line or a bare scalar), or None when the line is not JSON.
     """
     stripped = line.removeprefix(_BOM).strip()
     if not stripped:
@@ -65,11 +70,6 @@ def _scalar(stripped: bytes) -> list[JsonObject] | None:
 
 
 def _objects(text: str) -> list[JsonObject]:
-    """Parse one document or several in a row.
-
-    Raises:
-        ValueError: something in it is not JSON.
-    """
     found: list[JsonObject] = []
     at = 0
     while at < len(text):
@@ -88,7 +88,7 @@ def _collect(value: object, found: list[JsonObject]) -> None:
 
 
 def parse_whole(data: bytes) -> list[JsonObject]:
-    """Parse documents that are spread over lines (a wrapper may have indented them).
+    """The objects of documents that are spread over lines (a wrapper may have indented them).
 
     What stands before the first line that opens a document, and after the last document, is passed over.
     """
@@ -116,13 +116,10 @@ def parse_whole(data: bytes) -> list[JsonObject]:
 
 
 def _document_at(text: str, begin: int) -> tuple[object, int]:
-    """Parse the document that begins there, and tell where it ends.
+    """The document that begins there, and its end.
 
     Its first characters are tried alone: an error of the parser counts all lines in front of it, which for every
-    line of a log would cost the square.
-
-    Raises:
-        json.JSONDecodeError: there is none; `doc` is the whole text or what begins there.
+    line of a log would cost the square. So `doc` of a JSONDecodeError is the whole text or what begins there.
     """
     window = text[begin : begin + _WINDOW]
     try:
@@ -144,7 +141,6 @@ class Held:
         self._limit = limit
 
     def add(self, line: bytes) -> None:
-        """Keep a line; its newline is added when it has none."""
         kept = line if line.endswith(b"\n") else line + b"\n"
         self._lines.append(kept)
         self._size += len(kept)
@@ -152,10 +148,49 @@ class Held:
             self._size -= len(self._lines.popleft())
 
     def clear(self) -> None:
-        """Forget all lines."""
         self._lines.clear()
         self._size = 0
 
     def data(self) -> bytes:
-        """Give the lines, each with its newline."""
         return b"".join(self._lines)
+
+
+class Document:
+    """The lines of an output, kept while they may be one document, with warnings before it.
+
+    Read line by line, such a document falls to pieces: an element that fits on a line is taken for an
+    event, and what is laid out over several is lost.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] | None = []
+        self._size = 0
+        self._openings: list[int] = []
+
+    def add(self, line: bytes, *, complete: bool) -> None:
+        """`complete` says that it held JSON objects by itself."""
+        if self._lines is None:
+            return
+        number = len(self._lines)
+        start = line.lstrip(BLANKS)[:1]
+        if start and start in b"{[" and number <= WARNINGS and len(self._openings) < _OPENINGS:
+            if complete and start == b"{" and not self._openings:  # events begin here
+                self._lines = None
+                return
+            self._openings.append(number)
+        self._lines.append(line)
+        self._size += len(line)
+        if self._size > DOCUMENT_LIMIT or (number > WARNINGS and not self._openings):
+            self._lines = None
+
+    def value(self) -> tuple[object, bool]:
+        """The document, and whether other lines stand before it; None when there is none."""
+        lines = self._lines or []
+        for opening in self._openings if lines else ():
+            text = b"\n".join(line.rstrip(b"\r\n") for line in lines[opening:]).lstrip(BLANKS)
+            try:
+                value = json.loads(text.decode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                continue
+            return value, any(line.strip(BLANKS) for line in lines[:opening])
+        return None, False

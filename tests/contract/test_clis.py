@@ -13,7 +13,7 @@ import bridge
 from bridge import resources
 from bridge.clis import cli_of_script, find_cli, known_clis, program_of_package, shipped_drivers
 from bridge.errors import ConfigurationError
-from bridge.stream.events.reader import FAMILIES
+from bridge.stream.events import FAMILIES
 from tests.contract.checked import checked_clis
 from tests.contract.test_json import clis
 

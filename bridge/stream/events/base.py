@@ -1,15 +1,15 @@
-"""What all families of output have in common: the answer, what is told beside it, and how fields are read."""
+"""What all families of output have in common: what they give, how they gather text, how they read fields."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bridge.stream.events.texts import Texts
+from bridge.amounts import total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from bridge.stream.documents import JsonObject
 
@@ -18,7 +18,7 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run used. None means that the CLI doesn't say.
+    """What a run used; None: the CLI doesn't say.
 
     Attributes:
         total_cost_usd: in US dollars.
@@ -38,16 +38,19 @@ class Usage:
     num_turns: Number | None = None
     cumulative: bool = False
 
+    def plus(self, more: Usage) -> Usage:
+        names = [each.name for each in fields(Usage) if each.name != "cumulative"]
+        return Usage(*(total(getattr(self, name), getattr(more, name)) for name in names))
+
 
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """Facts of one output that :class:`~bridge.stream.events.Answer` has no place for.
+    """Facts of one output that :class:`Answer` has no place for.
 
     Attributes:
-        usage: tokens, cost, durations.
         denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
             ``Bash(first line of the command)``.
         api_error_status: HTTP status of the request that failed, or None.
@@ -65,22 +68,6 @@ class Details:
     limit_type: str | None = None
     record: JsonObject = field(default_factory=dict)
     shape: str = "text"
-
-
-_SHELLS = ("bash", "run_shell_command")
-
-
-def refused(tool: object, arguments: Any) -> str:
-    """Name a refused tool for people; of a shell command its first line, at most 60 characters."""
-    name = tool if isinstance(tool, str) and tool else "unknown"
-    command = arguments.get("command") if isinstance(arguments, dict) else None
-    if name.lower() not in _SHELLS or not isinstance(command, str):
-        return name
-    return f"{name}({command.split(chr(10), 1)[0][:60]})"
-
-
-SEPARATOR = "\n\n"
-"""Between two messages in :attr:`Answer.text`, as copilot prints them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +100,90 @@ class Answer:
     malformed: int = 0
 
 
+# -- text, out of messages and pieces of messages -----------------------------------------------------
+
+SEPARATOR = "\n\n"
+"""Between two messages in :attr:`Answer.text`, as copilot prints them."""
+
+TEXT_LIMIT = 16 * 1024 * 1024
+"""How many characters of an assistant's text are kept; of more, the last ones."""
+
+
+class Texts:
+    """Messages in the order of their first piece; a complete message replaces its pieces.
+
+    Beyond `limit` characters the oldest messages are forgotten; one message alone may be longer.
+    """
+
+    def __init__(self, limit: int = TEXT_LIMIT) -> None:
+        self._pieces: dict[Hashable, list[str]] = {}
+        self._size = 0
+        self._unnamed = 0
+        self._limit = limit
+
+    def put(self, key: Hashable, text: str) -> None:
+        """Set a message, where its first piece arrived."""
+        if text or key in self._pieces:
+            self._size += len(text) - sum(map(len, self._pieces.get(key, ())))
+            self._pieces[key] = [text]
+            self._forget(key)
+
+    def put_or_append(self, key: tuple[object, str], text: str) -> None:
+        """Set a message by its id, or append it when the id is missing."""
+        if key[1]:
+            self.put(key, text)
+        else:
+            self.append(text)
+
+    def append(self, text: str) -> None:
+        """Add a message that has no key and won't change."""
+        self._unnamed += 1
+        self.put(("unnamed", self._unnamed), text)
+
+    def add(self, key: Hashable, piece: str) -> None:
+        """Add a piece to a message."""
+        self._pieces.setdefault(key, []).append(piece)
+        self._size += len(piece)
+        self._forget(key)
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a message: its complete form arrives by another name, or it was begun anew."""
+        if key in self._pieces:
+            self._size -= sum(map(len, self._pieces[key]))
+            self._pieces[key] = []  # kept where it is: its complete form may arrive by the same key
+
+    def all(self) -> list[str]:
+        return [text for pieces in self._pieces.values() if (text := "".join(pieces))]
+
+    def _forget(self, newest: Hashable) -> None:
+        if self._size <= self._limit:
+            return
+        while self._size > self._limit // 2:  # by halves: not at every message anew
+            oldest = next(iter(self._pieces))
+            if oldest == newest:
+                break
+            self._size -= sum(map(len, self._pieces.pop(oldest)))
+        if len(pieces := self._pieces[newest]) > 1 and self._size > self._limit:
+            kept = "".join(pieces)[-self._limit // 2 :]
+            self._size += len(kept) - sum(map(len, pieces))
+            self._pieces[newest] = [kept]
+
+
+class NoTexts(Texts):
+    """Keeps nothing, for whoever wants the session id only."""
+
+    def put(self, key: Hashable, text: str) -> None:
+        pass
+
+    def add(self, key: Hashable, piece: str) -> None:
+        pass
+
+
+# -- a reader ----------------------------------------------------------------------------------------
+
+
 class Family(ABC):
-    """Reads the events of one CLI. Subclasses implement `claims` and `event`.
+    """Reads the events of one CLI.
 
     Fields of unexpected types count as missing: what a CLI prints tomorrow must not end a loop.
     """
@@ -137,13 +206,13 @@ class Family(ABC):
         self.record: JsonObject = {}
 
     @staticmethod
-    @abstractmethod
-    def claims(event: JsonObject) -> bool:
-        """Say whether only this family prints such an event."""
+    def claims(event: JsonObject) -> bool:  # noqa: ARG004
+        """Whether only this family prints such an event."""
+        return False
 
     @abstractmethod
     def event(self, event: JsonObject) -> None:
-        """Take in one event."""
+        """Take in one event, of this family or not."""
 
     def failed(self, error: str) -> None:
         """Note that the turn did not end well."""
@@ -159,7 +228,6 @@ class Family(ABC):
         self.error_kind = ""
 
     def details(self, shape: str) -> Details:
-        """Give what the events so far tell beside the answer."""
         return Details(
             usage=self.usage,
             denials=tuple(map(clean, self.denials)),
@@ -171,11 +239,11 @@ class Family(ABC):
         )
 
     def answer(self, malformed: int = 0) -> Answer:
-        """Give what the events so far amount to."""
+        """What the events so far amount to."""
         messages = self.texts.all()
         text = SEPARATOR.join(messages)
         # A result repeats the last message, except when that is all there is or its line was damaged.
-        if self.final and _squeezed(self.final) not in _squeezed(text):
+        if self.final and squeezed(self.final) not in squeezed(text):
             text = text + SEPARATOR + self.final if text else self.final
         return Answer(
             family=self.name,
@@ -190,54 +258,65 @@ class Family(ABC):
         )
 
 
+# -- fields ------------------------------------------------------------------------------------------
+
+_SHELLS = ("bash", "run_shell_command")
+
+
 def kind(event: JsonObject) -> str:
-    """Give the event's type, or ''."""
     return word(event.get("type"))
 
 
 def word(value: object) -> str:
-    """Give a string as it is, anything else as ''."""
+    """A string as it is, anything else as ''."""
     return value if isinstance(value, str) else ""
 
 
+def integer(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
 def mapping(value: object) -> dict[str, Any]:
-    """Give an object as it is, anything else as an empty one."""
+    """An object as it is, anything else as an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> list[dict[str, Any]]:
-    """Give the objects in an array; none of anything else."""
+    """The objects in an array; none of anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def generic_session_ids(event: JsonObject) -> Iterator[str]:
+    """What stands in the three fields that bmalph's generic extractor looks at, in their order."""
+    named = (event.get("sessionId"), mapping(event.get("metadata")).get("session_id"), event.get("session_id"))
+    for value in named:
+        number = isinstance(value, int) and not isinstance(value, bool)
+        if text := str(value) if number else word(value):
+            yield text
+
+
 def generic_session_id(event: JsonObject) -> str | None:
-    """Give the first of the three fields that bmalph's generic extractor looks at, or None."""
     return next(generic_session_ids(event), None)
 
 
-def generic_session_ids(event: JsonObject) -> Iterator[str]:
-    """Give what stands in those three fields, in their order."""
-    fields = (
-        event.get("sessionId"),
-        mapping(event.get("metadata")).get("session_id"),
-        event.get("session_id"),
-    )
-    return (text for value in fields if (text := _token(value)))
-
-
-def _token(value: object) -> str:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else word(value)
-
-
 def block_texts(content: object) -> str:
-    """Give the text of a message's content: a string, or blocks of which only text ones count."""
+    """The text of a message's content: a string, or blocks of which only text ones count."""
     if isinstance(content, str):
         return content
     texts = (word(block.get("text")) for block in items(content) if kind(block) in ("text", "output_text"))
     return "\n".join(text for text in texts if text)
 
 
-def _squeezed(text: str) -> str:
+def refused(tool: object, arguments: Any) -> str:
+    """Name a refused tool for people; of a shell command its first line, at most 60 characters."""
+    name = word(tool) or "unknown"
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    if name.lower() not in _SHELLS or not isinstance(command, str):
+        return name
+    return f"{name}({command.split(chr(10), 1)[0][:60]})"
+
+
+def squeezed(text: str) -> str:
     return "".join(text.split())
 
 

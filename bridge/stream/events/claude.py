@@ -12,16 +12,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.amounts import amount, total
+from bridge.amounts import amount
 from bridge.stream.events.base import (
     Family,
     Usage,
     block_texts,
     generic_session_id,
+    integer,
     items,
     kind,
     mapping,
     refused,
+    squeezed,
     word,
 )
 from bridge.timestamps import moment
@@ -37,8 +39,6 @@ _USED_UP = "usage_limit_reached"
 
 
 class Claude(Family):
-    """Reads claude's events."""
-
     name = "claude"
 
     def __init__(self) -> None:
@@ -48,7 +48,6 @@ class Claude(Family):
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
-        """Say whether claude, amp or cursor printed it."""
         match kind(event):
             case "result":
                 return "exitCode" not in event and any(key in event for key in ("result", "subtype", "is_error"))
@@ -63,10 +62,9 @@ class Claude(Family):
         return False
 
     def event(self, event: JsonObject) -> None:
-        """Take in one event; what sub-agents say is the output of a tool."""
         if self.session_id is None or kind(event) == "result":
             self.session_id = generic_session_id(event) or self.session_id
-        if event.get("parent_tool_use_id"):
+        if event.get("parent_tool_use_id"):  # a sub-agent's: the output of a tool
             return
         match kind(event):
             case "assistant":
@@ -89,12 +87,11 @@ class Claude(Family):
             return
         self._drop_pieces()
         if message.get("model") != SYNTHETIC:
-            self.texts.say(text)
+            self.texts.append(text)
         elif kind_of_error := word(event.get("error")):
             self.error, self.error_kind = text, kind_of_error
 
     def _drop_pieces(self) -> None:
-        """Forget the pieces of a message that is there as a whole."""
         self.texts.drop(("block", self._block))
 
     def _delta(self, event: JsonObject) -> None:
@@ -102,7 +99,7 @@ class Claude(Family):
         match kind(event):
             case "message_start":
                 if not self._block_stopped:  # begun anew after a cut connection
-                    self.texts.drop(("block", self._block))
+                    self._drop_pieces()
                 self._next_block()
             case "content_block_start":
                 self._next_block()
@@ -127,11 +124,11 @@ class Claude(Family):
         self.record = event
         usage, denials = result_usage(event), result_denials(event)
         if amount(event.get("result_index")):  # not the first of this process: a task in the background woke it
-            self.usage, self.denials = _both(self.usage, usage), self.denials + denials
-        else:
-            self.usage, self.denials = usage, denials
-        status = event.get("api_error_status")
-        self.api_error_status = status if isinstance(status, int) else None
+            cost, waited = usage.total_cost_usd, usage.duration_api_ms  # of the process so far
+            usage = replace(self.usage.plus(usage), total_cost_usd=cost, duration_api_ms=waited)
+            denials = self.denials + denials
+        self.usage, self.denials = usage, denials
+        self.api_error_status = integer(event.get("api_error_status"))
         text = word(event.get("result"))
         if event.get("is_error") is True or word(event.get("subtype")).startswith("error"):
             errors = event.get("errors")
@@ -149,21 +146,8 @@ class Claude(Family):
         self.limit_type = (word(info.get("rateLimitType")) or None) if rejected else None
 
 
-def _both(before: Usage, last: Usage) -> Usage:
-    """Add up what each result counts for itself; costs are those of the process so far."""
-    return replace(
-        last,
-        input_tokens=total(before.input_tokens, last.input_tokens),
-        output_tokens=total(before.output_tokens, last.output_tokens),
-        cache_read_tokens=total(before.cache_read_tokens, last.cache_read_tokens),
-        cache_creation_tokens=total(before.cache_creation_tokens, last.cache_creation_tokens),
-        duration_ms=total(before.duration_ms, last.duration_ms),
-        num_turns=total(before.num_turns, last.num_turns),
-    )
-
-
 def result_usage(record: JsonObject) -> Usage:
-    """Read the usage of a result, in claude's names."""
+    """What a result says of it, in claude's names."""
     usage = mapping(record.get("usage")) or mapping(mapping(record.get("metadata")).get("usage"))
     return Usage(
         input_tokens=amount(usage.get("input_tokens")),
@@ -178,7 +162,6 @@ def result_usage(record: JsonObject) -> Usage:
 
 
 def result_denials(record: JsonObject) -> list[str]:
-    """Name the tools in a result's ``permission_denials``."""
     return [
         refused(denial.get("tool_name"), denial.get("tool_input"))
         for denial in items(record.get("permission_denials"))
@@ -196,7 +179,6 @@ class Cursor(Claude):
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
-        """Say whether it is cursor's and not claude's."""
         match kind(event):
             case "system":
                 return event.get("subtype") == "init" and "session_id" in event and "tools" not in event
@@ -209,15 +191,14 @@ class Cursor(Claude):
         return False
 
     def event(self, event: JsonObject) -> None:
-        """Take in one event."""
         if kind(event) == "assistant" and "timestamp_ms" in event and "model_call_id" not in event:
             self._piece(block_texts(mapping(event.get("message")).get("content")))
             return
         super().event(event)
         if kind(event) == "result":
             # All messages in one string without a break; the last one is what `final_text` means.
-            last = "".join("".join(self.texts.all()[-1:]).split())
-            if last and "".join(self.final.split()).endswith(last):
+            last = squeezed("".join(self.texts.all()[-1:]))
+            if last and squeezed(self.final).endswith(last):
                 self.final = ""
         if kind(event) in ("assistant", "tool_call", "result"):
             self._next_block()
@@ -237,11 +218,9 @@ class Qwen(Claude):
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
-        """Say whether it is qwen's and not claude's."""
         return kind(event) == "system" and "qwen_code_version" in event
 
     def event(self, event: JsonObject) -> None:
-        """Take in one event."""
         if kind(event) == "assistant" and not event.get("parent_tool_use_id"):
             message = mapping(event.get("message"))
             if _API_ERROR.fullmatch(block_texts(message.get("content"))):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.amounts import amount, total
-from bridge.stream.events.base import Answer, Family, Usage, kind, mapping, refused, word
+from bridge.amounts import amount
+from bridge.stream.events.base import NO_USAGE, Answer, Family, Usage, kind, mapping, refused, word
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -29,8 +29,6 @@ _NO_RESULT = "the turn was ended before its result"
 
 
 class Gemini(Family):
-    """Reads gemini's events."""
-
     name = "gemini"
 
     def __init__(self) -> None:
@@ -42,7 +40,6 @@ class Gemini(Family):
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
-        """Say whether gemini printed it."""
         match kind(event):
             case "init":
                 return "session_id" in event and "model" in event
@@ -60,7 +57,6 @@ class Gemini(Family):
         return False
 
     def event(self, event: JsonObject) -> None:
-        """Take in one event."""
         self.session_id = word(event.get("session_id")) or self.session_id
         match kind(event):
             case "init":
@@ -82,7 +78,7 @@ class Gemini(Family):
             self._message += 1
 
     def answer(self, malformed: int = 0) -> Answer:
-        """Give what the events so far amount to; what was begun and has no result is an error."""
+        """The same; what was begun and has no result is an error."""
         answer = super().answer(malformed)
         if self._begun and self.completed is False and not self.is_error:
             return replace(answer, is_error=True, error=answer.error or _NO_RESULT)
@@ -118,25 +114,25 @@ class Gemini(Family):
             self.failed(self._stopped or word(mapping(event.get("error")).get("message")))
 
     def _whole(self, event: JsonObject) -> None:
-        """Take in the object of ``json``: the words behind the last call of a tool, or the error."""
+        """The object of ``json``: the words behind the last call of a tool, or the error."""
         self.record = event
         models = mapping(mapping(event.get("stats")).get("models")).values()
         tokens = [mapping(mapping(model).get("tokens")) for model in models]
-        usage = Usage()
+        self.usage = NO_USAGE
         for each in tokens:
             given = amount(each.get("prompt"))
-            made = _made(given, amount(each.get("candidates")), amount(each.get("total")))
-            usage = Usage(
-                input_tokens=total(usage.input_tokens, given),
-                output_tokens=total(usage.output_tokens, made),
-                cache_read_tokens=total(usage.cache_read_tokens, each.get("cached")),
+            self.usage = self.usage.plus(
+                Usage(
+                    input_tokens=given,
+                    output_tokens=_made(given, amount(each.get("candidates")), amount(each.get("total"))),
+                    cache_read_tokens=amount(each.get("cached")),
+                )
             )
-        self.usage = usage
         self.final = word(event.get("response"))
         error = mapping(event.get("error"))
         warnings = event.get("warnings")
-        said = filter(None, map(word, warnings)) if isinstance(warnings, list) else iter(())
-        stopped = next((each for each in said if each.startswith(_LOOP)), "")
+        listed = map(word, warnings if isinstance(warnings, list) else ())
+        stopped = next((each for each in listed if each.startswith(_LOOP)), "")
         if error or stopped:
             code = error.get("code")
             self.api_error_status = code if isinstance(code, int) and 400 <= code < 600 else None
