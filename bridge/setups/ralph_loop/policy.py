@@ -150,7 +150,7 @@ class SessionPolicy:
         if outcome.limit is not None and not self.strict and not time_is_up:
             again = replace(state, again=True, limits=state.limits + 1)
             wait = limit_wait(outcome.limit, self.pauses, again.limits, now=at.now.timestamp())
-            return again, Decision(Verdict.CONTINUE, "api_limit", outcome.limit.said, wait)
+            return again, Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
         if failed and state.retries < self.max_retries and not time_is_up:
             return self._retry(state)
         context = state.context.counted(outcome.percent, outcome.window)

@@ -139,7 +139,7 @@ class SessionStore(Store[SessionState, Attempt]):
         result = turn.result
         output = str(turn.request.logs.output)
         analysis = result.output.finish(
-            RunFacts(turn.now, turn.request.number, output_file=output, exit_status=result.status)
+            RunFacts(now=turn.now, loop_number=turn.request.number, output_file=output, exit_status=result.status)
         )
         context = self._agent.context()
         limit = analysis.limit if result.status else None

@@ -63,7 +63,7 @@ class OuterPolicy:
         if outcome.limit is not None and outcome.is_limited:
             times = state.limits + 1
             wait = limit_wait(outcome.limit, self.pauses, times, now=at.now.timestamp())
-            limited = Decision(Verdict.CONTINUE, "api_limit", outcome.limit.said, wait)
+            limited = Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
             return replace(state, limits=times, first=False), limited
         saved, warnings = decide(state.saved, replace(outcome.facts, elapsed=at.elapsed), at.now)
         failures = state.failures + 1 if outcome.failure else 0

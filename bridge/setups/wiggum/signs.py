@@ -102,7 +102,7 @@ def error_in(text: str) -> str:
     lines = [line for line in text.splitlines() if any(hint in line.lower() for hint in _HINTS)]
     if not lines:
         return ""
-    from bridge.stream.analysis.fingerprint import fingerprint
+    from bridge.stream.analysis.scan import fingerprint
 
     found = (_error_of(re.sub(_BULLET, "", line).strip()) for line in reversed(lines))
     last = next(filter(None, found), "")
@@ -114,7 +114,7 @@ def error_in(text: str) -> str:
 
 
 def _error_of(line: str) -> str:
-    from bridge.stream.analysis.fingerprint import is_error_line
+    from bridge.stream.analysis.scan import is_error_line
 
     begin = line[:_MAX_ERROR]
     nothing = re.search(_NO_ERROR, begin)

@@ -261,7 +261,7 @@ def _entries(data: bytes) -> Iterator[dict[str, Any]]:
 
 def _cause(error: str) -> str:
     """Cut an error to what tells it from others: its own words, else the first line that isn't just a status."""
-    from bridge.stream.analysis.fingerprint import fingerprint
+    from bridge.stream.analysis.scan import fingerprint
 
     text = re.sub(r"</?tool_use_error>", "", error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,8 +1,11 @@
-"""What a run of a CLI came to, from its output: see :class:`Analysis` and :func:`analyze_file`."""
+"""What a run of a CLI came to: from the bytes of its output to an :class:`Analysis`, in bounded memory."""
 
-from bridge.stream.analysis.analyzer import Analyzer, analyze, analyze_file
-from bridge.stream.analysis.fingerprint import fingerprint
-from bridge.stream.analysis.limits import reset_time
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import OutputUnreadable
+from bridge.stream.analysis.limits import find_limit, limit_in_events, own_words, reset_time
 from bridge.stream.analysis.model import (
     Analysis,
     Limit,
@@ -12,6 +15,18 @@ from bridge.stream.analysis.model import (
     RunFacts,
     iso,
 )
+from bridge.stream.analysis.permanent import find_permanent
+from bridge.stream.analysis.scan import Length, Scan, fingerprint
+from bridge.stream.analysis.verdict import json_verdict, text_verdict
+from bridge.stream.events import Answer, Details, Reader
+from bridge.stream.events.base import clean
+from bridge.stream.events.gemini import TOO_MANY_REQUESTS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from bridge.stream.analysis.verdict import StatusVerdict
 
 __all__ = [
     "Analysis",
@@ -27,3 +42,162 @@ __all__ = [
     "iso",
     "reset_time",
 ]
+
+LINE_LIMIT = 32 * 1024 * 1024
+"""How many bytes a line may have; a longer one is read in pieces, and is no event."""
+
+_HELD = 16 * 1024 * 1024
+_CHUNK = 1024 * 1024
+_STDERR_TAIL = 64 * 1024
+
+
+class Analyzer:
+    """Takes in an output in chunks of any size, as it comes or afterwards.
+
+    How it was cut into chunks makes no difference. Kept are at most one line, 16 MiB of what is no event
+    and 16 MiB of the assistant's text.
+    """
+
+    def __init__(self) -> None:
+        self._reader = Reader(held_limit=_HELD)
+        self._scan = Scan()
+        self._length = Length()
+        self._pieces: list[bytes] = []
+        self._text: list[bytes] = []
+        self._pending = 0
+
+    def feed(self, chunk: bytes) -> None:
+        self._length.add(chunk)
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            self._add(line)
+            self._end(b"\n")
+        self._add(rest)
+        self._scan_text()
+
+    def _add(self, piece: bytes) -> None:
+        while self._pending + len(piece) > LINE_LIMIT:
+            room = LINE_LIMIT - self._pending
+            self._pieces.append(piece[:room])
+            self._end(b"")
+            piece = piece[room:]
+        if piece:
+            self._pieces.append(piece)
+            self._pending += len(piece)
+
+    def _end(self, newline: bytes) -> None:
+        line = b"".join(self._pieces) + newline
+        self._pieces.clear()
+        self._pending = 0
+        self._reader.feed(line)
+        if self._reader.family is None:
+            self._text.append(line)
+
+    def _scan_text(self) -> None:
+        if self._text:
+            self._scan.lines(b"".join(self._text))
+            self._text.clear()
+
+    def finish(self, facts: RunFacts) -> Analysis:
+        """Judge what was fed; nothing may be fed afterwards."""
+        if self._pieces:
+            self._end(b"")
+        self._scan_text()
+        answer, details = self._reader.answer(), self._reader.details()
+        if details.shape == "text":
+            verdict = text_verdict(answer, self._scan, self._length.value, facts)
+        else:
+            if answer.family == "text":  # one document that carries no answer
+                answer = Answer("json", "", "", self._reader.session_id())
+            verdict = json_verdict(answer, details, facts)
+        return _analysis(answer, details, verdict, self._length.value, facts)
+
+
+def analyze(chunks: Iterable[bytes], facts: RunFacts) -> Analysis:
+    """Analyse an output that comes in chunks or lines. Raises only what `chunks` raises."""
+    analyzer = Analyzer()
+    for chunk in chunks:
+        analyzer.feed(chunk)
+    return analyzer.finish(facts)
+
+
+def analyze_file(path: str | os.PathLike[str], facts: RunFacts) -> Analysis:
+    """Analyse a log; one that doesn't exist counts as empty.
+
+    Raises:
+        OutputUnreadable: it exists and can't be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return analyze(iter(lambda: file.read(_CHUNK), b""), facts)
+    except FileNotFoundError:
+        return analyze((), facts)
+    except OSError as error:
+        raise OutputUnreadable(
+            f"the output file {str(path)!r} can't be read: {error.strerror or error}\n"
+            "  next: check what it is, and its permissions"
+        ) from error
+
+
+def _analysis(answer: Answer, details: Details, verdict: StatusVerdict, length: int, facts: RunFacts) -> Analysis:
+    is_text = details.shape == "text"
+    is_error = answer.is_error
+    limit = _limit(answer, details, facts)
+    permanent = find_permanent(answer, details, limit, facts)
+    first = answer.error if is_error and answer.error else verdict.errors[0] if verdict.errors else ""
+    return Analysis(
+        loop_number=facts.loop_number,
+        timestamp=iso(facts.now),
+        output_file=facts.output_file,
+        output_format="text" if is_text else "json",
+        has_completion_signal=verdict.complete,
+        is_test_only=verdict.tests_only,
+        is_stuck=verdict.stuck,
+        has_progress=facts.files_changed > 0,
+        files_modified=facts.files_changed if facts.files_changed > 0 else verdict.files,
+        format_confidence=verdict.format_confidence,
+        confidence_score=verdict.confidence,
+        exit_signal=verdict.exit_signal,
+        tasks_completed_this_loop=verdict.tasks,
+        tests_status=verdict.tests_status,
+        work_summary=verdict.summary,
+        output_length=length,
+        has_permission_denials=bool(verdict.denials),
+        permission_denial_count=len(verdict.denials),
+        denied_commands=verdict.denials,
+        usage=details.usage,
+        session_id=clean((answer.session_id or "").replace("\r", "")),
+        family=answer.family,
+        text=answer.text,
+        last_text=answer.final_text,
+        explicit_exit=verdict.explicit_exit,
+        completed_turn=answer.completed,
+        is_error=is_error,
+        error=answer.error,
+        api_error_status=details.api_error_status,
+        limit=limit if permanent is None else None,
+        permanent=permanent,
+        has_errors=is_error or bool(verdict.errors),
+        error_fingerprint=fingerprint(first.strip().split("\n", 1)[0]),
+        malformed=answer.malformed,
+    )
+
+
+def _limit(answer: Answer, details: Details, facts: RunFacts) -> Limit | None:
+    if answer.completed and not answer.is_error and facts.ended_well:
+        return None
+    texts = [answer.error] if answer.error else []
+    stderr = facts.stderr[-_STDERR_TAIL:].decode("utf-8", "replace")
+    if facts.timed_out:  # it may have been busy with anything; only a plain statement counts
+        texts.append(own_words(stderr))
+    elif facts.exit_status != 0:
+        texts.append(stderr)
+        if details.shape == "text":
+            texts.append(own_words(answer.text))
+    status = details.api_error_status
+    if answer.family == "gemini" and facts.exit_status == TOO_MANY_REQUESTS:
+        status = 429
+    found = find_limit(texts, facts.now, api_error_status=status)
+    if details.limit_type is not None or answer.reset_at is not None:
+        return limit_in_events(details.limit_type or "", answer.reset_at, found, answer.error or "")
+    return found

@@ -52,7 +52,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 # Words that are told of, not met: in front of them stands who says so, or nothing says what has happened.
-_TOLD = re.compile(
+_REPORTED = re.compile(
     r"\b(?:I|we|docs?|document\w*|wrote|writes?|written|says?|said|quot\w+|mention\w*|about|tests?|handl\w*|grep)\b"
 )
 _MET = re.compile(
@@ -64,13 +64,13 @@ _LOOKED_AT = 4 * 1024
 """Characters of a line in which a limit is looked for: patterns with two ends take the square of the time."""
 
 
-def limit_in_events(limit_type: str, resets_at: float | None, said: Limit | None, error: str) -> Limit:
-    """Give the limit that an event of the CLI names.
+def limit_in_events(limit_type: str, resets_at: float | None, by_words: Limit | None, error: str) -> Limit:
+    """The limit that an event of the CLI names; its words, if they name one, tell what the event doesn't.
 
     Args:
         limit_type: the event's word for it; '' where it has none.
         resets_at: when it ends, in seconds since the epoch, if the event says so.
-        said: what the CLI's words say: they tell what the event doesn't.
+        by_words: what the CLI's words come to.
         error: those words.
     """
     kind: LimitKind = "usage"
@@ -78,15 +78,15 @@ def limit_in_events(limit_type: str, resets_at: float | None, said: Limit | None
         kind = "five_hour"
     elif limit_type.startswith("seven_day"):
         kind = "weekly"
-    elif not limit_type and said is not None and said.kind != "rate":
-        kind = said.kind
-    if resets_at is None and said is not None:
-        resets_at = said.resets_at
-    return Limit(kind, resets_at, said.text if said else error)
+    elif not limit_type and by_words is not None and by_words.kind != "rate":
+        kind = by_words.kind
+    if resets_at is None and by_words is not None:
+        resets_at = by_words.resets_at
+    return Limit(kind, resets_at, by_words.text if by_words else error)
 
 
 def find_limit(texts: Iterable[str], now: datetime, *, api_error_status: int | None = None) -> Limit | None:
-    """Find a limit in texts that the CLI said for itself, or in the status of its request.
+    """The limit in texts that a CLI prints of itself, or in the status of its request.
 
     Args:
         texts: error texts and stderr; the first that names a limit counts.
@@ -100,13 +100,13 @@ def find_limit(texts: Iterable[str], now: datetime, *, api_error_status: int | N
                 return Limit(kind, reset_time(line, now) or reset_time(text, now), line.strip()[:_LINE_LENGTH])
         rest.append(text)
     if api_error_status == _HTTP_TOO_MANY:
-        said = next((text.strip()[:_LINE_LENGTH] for text in rest if text.strip()), "")
-        return Limit("rate", reset_time(said, now), said)
+        message = next((text.strip()[:_LINE_LENGTH] for text in rest if text.strip()), "")
+        return Limit("rate", reset_time(message, now), message)
     return None
 
 
 def own_words(text: str) -> str:
-    """Give the last line of a plain text that a CLI, not an assistant, would end with, or ''."""
+    """The last line of a plain text that a CLI, not an assistant, would end with, or ''."""
     lines = [line.strip() for line in text[-4 * _LINE_LENGTH :].splitlines() if line.strip()]
     own = [line for line in lines[-_LAST_LINES:] if len(line) <= _LINE_LENGTH and _OWN.match(line)]
     return own[-1] if own else ""
@@ -115,8 +115,8 @@ def own_words(text: str) -> str:
 def _kind(line: str, *, sure: bool) -> LimitKind | None:
     window = _WINDOW.search(line, 0, _LOOKED_AT)
     found = window or _USAGE.search(line, 0, _LOOKED_AT) or _RATE.search(line, 0, _LOOKED_AT)
-    told = found is not None and _TOLD.search(line, 0, found.start())
-    if not sure and (told or (window and not _MET.search(line, 0, _LOOKED_AT))):
+    reported = found is not None and _REPORTED.search(line, 0, found.start())
+    if not sure and (reported or (window and not _MET.search(line, 0, _LOOKED_AT))):
         return None
     if window:
         return "weekly" if window["weekly"] else "five_hour"
@@ -146,7 +146,7 @@ _JUST_PAST = timedelta(minutes=10)
 
 
 def reset_time(text: str, now: datetime) -> float | None:
-    """Find the time at which a limit ends, in seconds since the epoch.
+    """When a limit ends, in seconds since the epoch.
 
     Args:
         text: the CLI's words.
@@ -193,7 +193,7 @@ def _at_clock(found: re.Match[str], now: datetime) -> datetime:
 
 
 def _zone(name: str | None) -> tzinfo | None:
-    """Give the zone of a name, or None when this machine doesn't know it."""
+    """The zone of a name, or None when this machine doesn't know it."""
     if not name:
         return None
     if name.upper() in ("UTC", "GMT", "Z"):

@@ -8,29 +8,27 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from bridge.stream.events.base import NO_USAGE, Usage
+from bridge.stream.events.base import AMOUNTS, NO_USAGE, Usage
 
 LimitKind = Literal["five_hour", "weekly", "rate", "usage"]
 
 
 def iso(now: datetime) -> str:
-    """Write a time as the state files have it: UTC, whole seconds, ``+00:00``."""
+    """A time as the state files have it: UTC, whole seconds, ``+00:00``."""
     return now.astimezone(UTC).isoformat(timespec="seconds")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
     """What is known of a run from outside its output.
 
     Attributes:
-        now: the time, aware; its zone is the one that a bare "4:47 PM" is understood in.
-        loop_number: which loop it was.
+        now: aware; its zone is the one that a bare "4:47 PM" is understood in.
         output_file: the path of the log, as the document shall name it.
-        files_changed: how many files the run changed, by git.
+        files_changed: by git.
         exit_status: of the CLI; not 0 means that its words are not believed.
-        timed_out: it was ended for taking too long.
         last_output_length: ``.last_output_length``, or None when there is none.
-        stderr: what it wrote to stderr, or the end of it.
+        stderr: what it wrote there, or the end of it.
     """
 
     now: datetime
@@ -44,7 +42,6 @@ class RunFacts:
 
     @property
     def ended_well(self) -> bool:
-        """True when the CLI ended by itself with status 0."""
         return self.exit_status == 0 and not self.timed_out
 
 
@@ -64,7 +61,7 @@ class Limit:
     text: str = ""
 
     @property
-    def said(self) -> str:
+    def words(self) -> str:
         """What the provider said about it, or of which kind it is: for people."""
         return self.text or f"the provider's {self.kind} limit"
 
@@ -112,61 +109,32 @@ _INNER_KEYS = (
     "permission_denial_count",
     "denied_commands",
 )
-_USAGE_KEYS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_creation_tokens",
-    "total_cost_usd",
-    "duration_ms",
-    "duration_api_ms",
-    "num_turns",
-)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
     """What one run of a CLI came to, for ``.response_analysis`` (the first group) and for the engine.
 
     Attributes:
-        loop_number: which loop it was.
         timestamp: UTC, whole seconds.
-        output_file: the log that was read.
-        output_format: ``json`` or ``text``.
-        has_completion_signal: the work is said to be complete.
-        is_test_only: nothing but tests was run.
         is_stuck: more than five errors.
         has_progress: git saw changed files.
         files_modified: by git, or what the output claims when git saw none.
         format_confidence: 100 and 80 for JSON with and without a result, 70 for text with a status
             block, 30 for other text.
         confidence_score: how sure the completion is, in percent.
-        exit_signal: the loop is asked to end.
-        tasks_completed_this_loop: as claimed.
         tests_status: as claimed; ``UNKNOWN`` without a claim.
-        fix_plan_completed_delta: boxes ticked in the plan; set by :meth:`tracked`.
-        has_progress_tracking_mismatch: claim and plan differ; set by :meth:`tracked`.
-        work_summary: the result's text, or a line of it.
+        fix_plan_completed_delta, has_progress_tracking_mismatch: see :meth:`tracked`.
         output_length: characters of the output, newlines at its end not counted.
-        has_permission_denials: the CLI refused tools.
-        permission_denial_count: how many.
-        denied_commands: which.
-        usage: tokens and cost, as far as the CLI says.
         session_id: as the output has it, unchecked; ''.
 
-        family: whose output it is (see :class:`bridge.stream.events.Answer`).
-        text: all the assistant's text.
-        last_text: its last message.
+        family, error, malformed: see :class:`bridge.stream.events.Answer`.
+        last_text: the last message of `text`.
         explicit_exit: EXIT_SIGNAL as it was said in so many words, or None.
         completed_turn: the event that ends a turn was seen; None where there is no such event.
-        is_error: the CLI itself reports failure.
-        error: its words for that, or None.
-        api_error_status: HTTP status of the failed request, or None.
-        limit: the limit that ended the run, or None.
         permanent: why no repetition would mend the failure, or None.
         has_errors: lines of the output report errors, or the CLI itself does.
         error_fingerprint: what tells the first of these errors from others; ''.
-        malformed: lines among events that were no JSON.
     """
 
     loop_number: int = 0
@@ -193,22 +161,22 @@ class Analysis:
     usage: Usage = NO_USAGE
     session_id: str = ""
 
-    family: str = field(default="text", kw_only=True)
-    text: str = field(default="", kw_only=True, repr=False)
-    last_text: str = field(default="", kw_only=True, repr=False)
-    explicit_exit: bool | None = field(default=None, kw_only=True)
-    completed_turn: bool | None = field(default=None, kw_only=True)
-    is_error: bool = field(default=False, kw_only=True)
-    error: str | None = field(default=None, kw_only=True)
-    api_error_status: int | None = field(default=None, kw_only=True)
-    limit: Limit | None = field(default=None, kw_only=True)
-    permanent: PermanentFailure | None = field(default=None, kw_only=True)
-    has_errors: bool = field(default=False, kw_only=True)
-    error_fingerprint: str = field(default="", kw_only=True)
-    malformed: int = field(default=0, kw_only=True)
+    family: str = "text"
+    text: str = field(default="", repr=False)
+    last_text: str = field(default="", repr=False)
+    explicit_exit: bool | None = None
+    completed_turn: bool | None = None
+    is_error: bool = False
+    error: str | None = None
+    api_error_status: int | None = None
+    limit: Limit | None = None
+    permanent: PermanentFailure | None = None
+    has_errors: bool = False
+    error_fingerprint: str = ""
+    malformed: int = 0
 
     def tracked(self, delta: int, *, mismatch: bool) -> Analysis:
-        """Give the analysis with the plan's word in it; a mismatch takes back completion and exit."""
+        """The analysis with the plan's word in it; a mismatch takes back completion and exit."""
         return replace(
             self,
             fix_plan_completed_delta=delta,
@@ -218,22 +186,22 @@ class Analysis:
         )
 
     def denials_handled(self) -> Analysis:
-        """Give the analysis as it is left behind after the permission policy saw the denials."""
+        """As it is left behind after the permission policy saw the denials."""
         return replace(
             self.not_complete(), has_permission_denials=False, permission_denial_count=0, denied_commands=()
         )
 
     def not_complete(self) -> Analysis:
-        """Give the analysis without its claim to be complete: a quality gate said no."""
+        """Without its claim to be complete: a quality gate said no."""
         return replace(self, has_completion_signal=False, exit_signal=False)
 
     def to_json(self) -> str:
-        """Write the document: documented keys in documented order, two blanks a level, a newline."""
+        """The document: documented keys in documented order, two blanks a level, a newline."""
         inner: dict[str, Any] = {key: getattr(self, key) for key in _INNER_KEYS}
         if self.output_format == "json":
             # Whoever adds up a log must not add up what a session had used before.
             usage = NO_USAGE if self.usage.cumulative else self.usage
-            inner |= {key: getattr(usage, key) for key in _USAGE_KEYS}
+            inner |= {key: getattr(usage, key) for key in AMOUNTS}
             inner["session_id"] = self.session_id
         document = {
             "loop_number": self.loop_number,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.clis import known_clis
 from bridge.stream.analysis.model import PermanentFailure, PermanentReason
-from bridge.stream.events.base import mapping, word
+from bridge.stream.events.base import mapping, squeezed, word
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
@@ -144,13 +144,7 @@ def _own_line() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
 def find_permanent(
     answer: Answer, details: Details, limit: Limit | None, facts: RunFacts
 ) -> PermanentFailure | None:
-    """Say why a run failed for good, or None: it went well, may do so next time, or nobody can tell.
-
-    Args:
-        answer, details: what its events say.
-        limit: of the provider's that ended it, or None.
-        facts: what is known from outside.
-    """
+    """Why a run failed for good, or None: it went well, may do so next time, or nobody can tell."""
     if facts.timed_out or (facts.ended_well and not answer.is_error):
         return None
     if limit is not None and limit.resets_at is not None:
@@ -165,23 +159,23 @@ def find_permanent(
 
 
 def _in_events(answer: Answer, details: Details) -> PermanentFailure | None:
-    said, status, kinds = _unwrapped(answer.error or "")
+    words, status, kinds = _unwrapped(answer.error or "")
     status = details.api_error_status or status
-    if status is not None and (status >= 500 or (status in _REQUESTS and not _credit(said, kinds))):
+    if status is not None and (status >= 500 or (status in _REQUESTS and not _credit(words, kinds))):
         return None
     named = bool(kinds or details.error_kind or status)
-    if not named and (_squeezed(said) in _squeezed(answer.text) or _OF_A_TOOL.search(said, 0, _LOOKED_AT)):
+    if not named and (squeezed(words) in squeezed(answer.text) or _OF_A_TOOL.search(words, 0, _LOOKED_AT)):
         return None  # the assistant's own words, or a tool's
-    return _judged(said, status, (details.error_kind, *kinds), _ANYWHERE)
+    return _judged(words, status, (details.error_kind, *kinds), _ANYWHERE)
 
 
 def _in_plain_text(text: str, stderr: str) -> PermanentFailure | None:
     if text.strip():  # the line that a CLI prints instead of an answer; anything longer is one
         return _first(_last(text)) if len(text.strip().splitlines()) == 1 else None
     if (document := _document(stderr)) is not None:
-        said, status, kinds = _unwrapped(json.dumps(document))
-        if said and not (status is not None and status >= 500):
-            return _judged(said, status, kinds, _ANYWHERE)
+        words, status, kinds = _unwrapped(json.dumps(document))
+        if words and not (status is not None and status >= 500):
+            return _judged(words, status, kinds, _ANYWHERE)
     return _first(_last(stderr))
 
 
@@ -191,9 +185,9 @@ def _first(lines: Iterable[str]) -> PermanentFailure | None:
 
 def _of_line(line: str) -> PermanentFailure | None:
     if "{" in line and _SAYS_ERROR.match(line):
-        said, status, kinds = _unwrapped(line)
+        words, status, kinds = _unwrapped(line)
         if status is not None or any(kind in _KINDS for kind in kinds):
-            return _judged(said, status, kinds, _ANYWHERE)
+            return _judged(words, status, kinds, _ANYWHERE)
     return _judged(line, None, (), _own_line(), anchored=True)
 
 
@@ -206,40 +200,40 @@ def _last(text: str) -> list[str]:
 
 
 def _judged(
-    said: str,
+    words: str,
     status: int | None,
     kinds: Iterable[str],
     patterns: Iterable[tuple[PermanentReason, re.Pattern[str]]],
     *,
     anchored: bool = False,
 ) -> PermanentFailure | None:
-    said = said[:_LOOKED_AT]
-    if _PASSING.search(said):
+    words = words[:_LOOKED_AT]
+    if _PASSING.search(words):
         return None
-    reason = next((why for why, each in patterns if (each.match(said) if anchored else each.search(said))), None)
+    reason = next((why for why, each in patterns if (each.match(words) if anchored else each.search(words))), None)
     reason = reason or next((_KINDS[kind] for kind in kinds if kind in _KINDS), None)
     if reason is None and not anchored:
-        shown = _STATUS.search(said) if status is None else None
+        shown = _STATUS.search(words) if status is None else None
         status = int(shown[1]) if shown else status
         reason = _STATUSES.get(status or 0)
-        if status == _NOT_FOUND and re.search(r"\bmodel|\bentity", said, re.IGNORECASE):
+        if status == _NOT_FOUND and re.search(r"\bmodel|\bentity", words, re.IGNORECASE):
             reason = _R.UNKNOWN_MODEL
-    return None if reason is None else PermanentFailure(reason, one_line(said, _TEXT))
+    return None if reason is None else PermanentFailure(reason, one_line(words, _TEXT))
 
 
-def _credit(said: str, kinds: Iterable[str]) -> bool:
-    return bool(_ANYWHERE[0][1].search(said, 0, _LOOKED_AT)) or "insufficient_quota" in kinds
+def _credit(words: str, kinds: Iterable[str]) -> bool:
+    return bool(_ANYWHERE[0][1].search(words, 0, _LOOKED_AT)) or "insufficient_quota" in kinds
 
 
 def _unwrapped(text: str) -> tuple[str, int | None, tuple[str, ...]]:
-    """Take words, status and kinds out of an error that is JSON, or holds some; else the text itself."""
-    said, status, kinds = text, None, []
+    """The words, status and kinds of an error that is JSON, or holds some; else the text itself."""
+    words, status, kinds = text, None, []
     for _ in range(_NESTED):
-        at = said.find("{")
+        at = words.find("{")
         if at < 0:
             break
         try:
-            found, _end = json.JSONDecoder().raw_decode(said[at : at + _LOOKED_AT])
+            found, _end = json.JSONDecoder().raw_decode(words[at : at + _LOOKED_AT])
         except (ValueError, RecursionError):
             break
         inner = mapping(found)
@@ -251,10 +245,10 @@ def _unwrapped(text: str) -> tuple[str, int | None, tuple[str, ...]]:
         message = word(error.get("message")) or word(inner.get("message")) or word(inner.get("error"))
         if not message:
             break
-        shown = _STATUS.search(said[:at])
+        shown = _STATUS.search(words[:at])
         status = status or (int(shown[1]) if shown else None)
-        said = message
-    return said, status, tuple(kinds)
+        words = message
+    return words, status, tuple(kinds)
 
 
 def _document(text: str) -> dict[str, Any] | None:
@@ -269,7 +263,3 @@ def _document(text: str) -> dict[str, Any] | None:
             failed = isinstance(found, dict) and (found.get("error") or found.get("status") == "error")
             return found if failed else None
     return None
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())

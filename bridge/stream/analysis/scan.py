@@ -1,4 +1,4 @@
-"""Plain text: the words that mean something where nothing better is said, and what they come to in all of it.
+"""Plain text: the words that mean something where nothing better is said, and the lines that report errors.
 
 The words are bmalph's, and count only where its analyzer counts them: in plain text and in event streams,
 never against a status block (trap T4) and never in a run that failed.
@@ -7,8 +7,10 @@ never against a status block (trap T4) and never in a run that failed.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from bridge.stream.analysis.fingerprint import error_lines
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Words:
@@ -24,7 +26,6 @@ class Words:
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)") if whole else None
 
     def within(self, lowered: str) -> bool:
-        """Say whether one of them occurs."""
         # Looking for a plain string is many times faster than for a pattern, and outputs are long.
         if not any(phrase in lowered for phrase in self._phrases):
             return False
@@ -55,7 +56,7 @@ _PHRASES = (
 
 
 def preamble(text: str) -> list[str]:
-    """Give the first lines of an answer: at most five, up to a blank line or the status block."""
+    """The first lines of an answer: at most five, up to a blank line or the status block."""
     lines: list[str] = []
     for line in text.lstrip("\r\n").split("\n", _PREAMBLE_LINES)[:_PREAMBLE_LINES]:
         stripped = line.strip()
@@ -66,10 +67,7 @@ def preamble(text: str) -> list[str]:
 
 
 def refusal(text: str) -> bool:
-    """Say whether an answer opens with a tool being refused.
-
-    Further down, the same words are what an answer is about.
-    """
+    """Whether an answer opens with a tool being refused; further down, the same words are what it is about."""
     return any(map(_refused, preamble(text)))
 
 
@@ -83,19 +81,11 @@ def _refused(line: str) -> bool:
 
 
 _SUMMARY_LENGTH = 100
+_CONTINUATION = bytes(range(0x80, 0xC0)) + b"\0"
 
 
 class Scan:
-    """What the lines so far hold.
-
-    Attributes:
-        complete: a completion keyword.
-        no_work: a phrase that says that there is nothing to do.
-        testing: a phrase about running tests, and none about implementing anything.
-        errors: how many lines report errors.
-        first_error: the first of them.
-        summary: the first line that sums something up, at most 100 characters.
-    """
+    """What the lines so far hold: words, how many errors and the first, the first line that sums something up."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -108,7 +98,6 @@ class Scan:
 
     @property
     def testing(self) -> bool:
-        """Tests were run, and nothing else was done."""
         return self._testing and not self._implementing
 
     def lines(self, data: bytes) -> None:
@@ -136,7 +125,6 @@ class Length:
         self._newlines = 0
 
     def add(self, chunk: bytes) -> None:
-        """Take in a chunk."""
         kept = chunk.rstrip(b"\n")
         trailing = len(chunk) - len(kept)
         if kept:
@@ -146,8 +134,49 @@ class Length:
 
     @property
     def value(self) -> int:
-        """How many characters so far."""
         return self._characters
 
 
-_CONTINUATION = bytes(range(0x80, 0xC0)) + b"\0"
+# -- errors ------------------------------------------------------------------------------------------
+
+_LENGTH = 200
+# A field such as "is_error": false is a name, no error.
+_FIELD = re.compile(r'"([^"]*)":')
+_ERROR = re.compile(
+    r"^(?:Error|ERROR|error):|\]: error|Link: error|Error occurred|failed with error"
+    r"|[Ee]xception|Fatal|FATAL"
+)
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CHANGING = (
+    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
+    (re.compile(r"\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s?[ap]m\b)?", re.IGNORECASE), "TIME"),
+    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE), "HEX"),
+    (re.compile(r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b", re.IGNORECASE), "HEX"),
+    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*"), "PATH"),
+    (re.compile(r"\d+(?:[.,]\d+)*"), "N"),
+)
+
+
+def is_error_line(line: str) -> bool:
+    """Whether a line reports an error; one that spells the name of such a field doesn't count."""
+    if "\x1b" in line:
+        line = _ANSI.sub("", line)
+    return _ERROR.search(line) is not None and not any("error" in name for name in _FIELD.findall(line))
+
+
+def error_lines(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if is_error_line(line)]
+
+
+def fingerprint(line: str) -> str:
+    """What is left of an error's line without times, hexadecimal ids, paths and numbers; '' of a blank one.
+
+    The circuit breaker opens when one error repeats; bmalph calls any error the same (trap T18).
+
+    >>> fingerprint("Error: cannot read /tmp/a1/x.ts:14 after 3.2 s")
+    'Error: cannot read PATH:N after N s'
+    """
+    text = _ANSI.sub("", line[: 4 * _LENGTH])
+    for pattern, name in _CHANGING:
+        text = pattern.sub(name, text)
+    return " ".join(text.split())[:_LENGTH]

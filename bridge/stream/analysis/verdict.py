@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
-from bridge.stream.analysis.fingerprint import error_lines
-from bridge.stream.analysis.scan import COMPLETION, NO_WORK, refusal
+from bridge.stream.analysis.scan import COMPLETION, NO_WORK, error_lines, refusal
 from bridge.stream.events.base import clean, mapping, word
 from bridge.stream.status import StatusBlock, parse_status
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from bridge.stream.events import Answer, Details
 
 _STUCK_ABOVE = 5
-_NOTHING = StatusBlock()
 _BLOCK_TAIL = 1024 * 1024  # characters at the end of a text in which the block is looked for
 _ENOUGH = 40  # points of confidence that end a loop by words
 _NO_SUMMARY = "No explicit summary in the output"
@@ -32,7 +30,7 @@ _TESTS_ONLY = "Test run only, nothing was implemented"
 _NO_WORK_LEFT = "No work remaining"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusVerdict:
     """The part of an :class:`~bridge.stream.analysis.Analysis` that the words of the output decide."""
 
@@ -52,7 +50,7 @@ class StatusVerdict:
 
 
 def _block_of(answer: Answer) -> StatusBlock | None:
-    """Find the block in the last message, else in all: some CLIs end with a summary after it (D14)."""
+    """The block in the last message, else in all: some CLIs end with a summary after it (D14)."""
     return parse_status(answer.final_text[-_BLOCK_TAIL:]) or parse_status(answer.text[-_BLOCK_TAIL:])
 
 
@@ -67,34 +65,33 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVer
     stream = details.shape == "stream" and not reduced
     fields = {} if stream else record
     block = None if answer.is_error else _block_of(answer)
-    said = block or _NOTHING
-    status = said.status or _status(fields)
-    explicit = said.asks_to_end
+    found = block or StatusBlock()
+    status = found.status or _status(fields)
+    explicit = found.asks_to_end
     if explicit is None:
         asked = fields.get("exit_signal")
         explicit = None if asked is None else asked is True or asked == "true"
     summary = _summary(answer, details, stream=stream)
-    if explicit is not None:
-        complete = exit_signal = explicit
-    else:
-        words = stream and block is None and facts.ended_well and not answer.is_error
-        exit_signal = status == "COMPLETE" or (words and _says_complete(summary))
-        complete = exit_signal
-    errors = _count(fields.get("error_count")) or (
-        1 if mapping(fields.get("metadata")).get("has_errors") is True else 0
-    )
-    claimed = said.tasks_completed
+    done = explicit
+    if done is None:
+        by_words = stream and block is None and facts.ended_well and not answer.is_error
+        lowered = summary.lower()
+        words = by_words and (COMPLETION.within(lowered) or NO_WORK.within(lowered))
+        done = status == "COMPLETE" or words
+    metadata = mapping(fields.get("metadata"))
+    errors = _count(fields.get("error_count")) or int(metadata.get("has_errors") is True)
+    claimed = found.tasks_completed
     return StatusVerdict(
-        complete=complete,
-        exit_signal=exit_signal,
+        complete=done,
+        exit_signal=done,
         explicit_exit=explicit,
         tests_only=fields.get("work_type") == "TEST_ONLY",
         stuck=errors > _STUCK_ABOVE,
-        files=_count(mapping(fields.get("metadata")).get("files_changed")) or _count(fields.get("files_modified")),
+        files=_count(metadata.get("files_changed")) or _count(fields.get("files_modified")),
         format_confidence=100 if stream or details.shape == "stream" or "result" in details.record else 80,
-        confidence=100 if exit_signal else amount(fields.get("confidence")) or 0,
+        confidence=100 if done else amount(fields.get("confidence")) or 0,
         tasks=_count(fields.get("tasks_completed_this_loop")) if claimed is None else claimed,
-        tests_status=said.tests_status or "UNKNOWN",
+        tests_status=found.tests_status or "UNKNOWN",
         summary=summary,
         denials=details.denials or (("permission_denied",) if refusal(summary) else ()),
         errors=tuple(error_lines((summary if answer.is_error else answer.text or summary).splitlines())),
@@ -102,14 +99,6 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVer
 
 
 def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> StatusVerdict:
-    """Judge plain text.
-
-    Args:
-        answer: its text, or the end of it.
-        scan: what its lines hold.
-        length: its characters.
-        facts: what is known from outside.
-    """
     block = parse_status(answer.text[-_BLOCK_TAIL:])
     found = _by_words(scan, length, facts) if block is None else _by_block(block)
     summary = found.summary or scan.summary or _NO_SUMMARY
@@ -174,13 +163,8 @@ def _status(fields: JsonObject) -> str:
     return word(fields.get("status")) or "UNKNOWN"
 
 
-def _says_complete(summary: str) -> bool:
-    lowered = summary.lower()
-    return COMPLETION.within(lowered) or NO_WORK.within(lowered)
-
-
 def _count(value: object) -> int:
-    """Read a count: a number, or one in a string; of a list, its length."""
+    """A count: a number, or one in a string; of a list, its length."""
     if isinstance(value, list):
         return len(value)
     if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= 9:

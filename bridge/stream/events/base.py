@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bridge.amounts import total
@@ -39,10 +39,10 @@ class Usage:
     cumulative: bool = False
 
     def plus(self, more: Usage) -> Usage:
-        names = [each.name for each in fields(Usage) if each.name != "cumulative"]
-        return Usage(*(total(getattr(self, name), getattr(more, name)) for name in names))
+        return replace(self, **{name: total(getattr(self, name), getattr(more, name)) for name in AMOUNTS})  # type: ignore[arg-type]
 
 
+AMOUNTS: tuple[str, ...] = tuple(each.name for each in fields(Usage) if each.name != "cumulative")
 NO_USAGE = Usage()
 
 
