@@ -248,7 +248,7 @@ class PlanPolicy(Generic[S, P]):
         """Wait for a provider's limit to end: as long as it says, else by its kind."""
         assert outcome.limit is not None
         wait = limit_wait(outcome.limit, self.pauses, after.limits, now=at.now.timestamp())
-        return Decision(Verdict.CONTINUE, "api_limit", outcome.limit.said, wait)
+        return Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
 
 
 def plan_done(plan: Plan | None) -> Decision | None:

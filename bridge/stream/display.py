@@ -45,7 +45,6 @@ class Display:
 
     @property
     def status(self) -> int | None:
-        """Status of the filter, once it has ended; None before."""
         return self._filtering.status
 
     def __iter__(self) -> Iterator[str]:
@@ -83,11 +82,9 @@ class Display:
             self._filtering.close()
 
     def terminate(self) -> None:
-        """End the filter, from another thread than the one that reads."""
         self._filtering.terminate()
 
     def close(self) -> None:
-        """End the filter, if it still runs. May be repeated."""
         self._filtering.close()
 
     def __enter__(self) -> Self:

@@ -40,24 +40,14 @@ This jq comes with ralph-bridge, for machines that have none. It takes the optio
   -f --from-file   -L --library-path DIR   --arg NAME VALUE   --argjson NAME JSON
   --slurpfile NAME FILE   --rawfile NAME FILE   --args   --jsonargs   -V --version   -h --help
 """
+# fmt: off
 SHORT = {
-    "n": "null-input",
-    "R": "raw-input",
-    "s": "slurp",
-    "r": "raw-output",
-    "j": "join-output",
-    "a": "ascii-output",
-    "c": "compact-output",
-    "S": "sort-keys",
-    "C": "color-output",
-    "M": "monochrome-output",
-    "e": "exit-status",
-    "f": "from-file",
-    "L": "library-path",
-    "b": "binary",
-    "V": "version",
-    "h": "help",
+    "n": "null-input", "R": "raw-input", "s": "slurp", "r": "raw-output",
+    "j": "join-output", "a": "ascii-output", "c": "compact-output", "S": "sort-keys",
+    "C": "color-output", "M": "monochrome-output", "e": "exit-status", "f": "from-file",
+    "L": "library-path", "b": "binary", "V": "version", "h": "help",
 }
+# fmt: on
 FLAGS = {*SHORT.values(), "raw-output0", "tab", "unbuffered", "stream", "stream-errors", "seq", "args", "jsonargs"}
 NAMED = {"arg": "value", "argjson": "text", "slurpfile": "filename", "rawfile": "filename"}
 
@@ -129,12 +119,10 @@ class Library:
                 function.restype, function.argtypes = result, arguments
 
     def version(self) -> str:
-        """As far as what the library offers tells."""
         newest = hasattr(self.c, "jv_number_abs")
         return "jq-1.8" if newest else "jq-1.7" if hasattr(self.c, "jv_number_with_literal") else "jq-1.6"
 
     def string(self, data: bytes) -> Value:
-        """A string of these bytes, which it owns."""
         return self.c.jv_string_sized(data, len(data))  # type: ignore[no-any-return]
 
     def bytes_of(self, string: Value) -> bytes:
@@ -166,8 +154,6 @@ class Library:
 
 
 class Line:
-    """The command line, understood."""
-
     def __init__(self, jq: Library, arguments: list[bytes]) -> None:
         self.jq = jq
         self.flags: set[str] = set()
@@ -192,7 +178,6 @@ class Line:
                 self.shorts(text)
 
     def operand(self, text: bytes) -> None:
-        """The program, a file, or one of ``--args``."""
         if self.program is None:
             self.program = text
         elif self.rest == "files":
@@ -202,7 +187,6 @@ class Line:
             self.positional = self.jq.c.jv_array_append(self.positional, value)
 
     def shorts(self, text: bytes) -> None:
-        """Letters in a row; -L takes what follows."""
         for at in range(1, len(text)):
             letter = chr(text[at])
             if letter == "L":
@@ -216,7 +200,6 @@ class Line:
             self.flags.add(SHORT[letter])
 
     def option(self, name: str) -> None:
-        """A long option, with its parameters."""
         if name in NAMED:
             takes = f"--{name} takes two parameters (e.g. --{name} varname {NAMED[name]})"
             self.name(name, self.next(takes), self.next(takes))
@@ -235,13 +218,11 @@ class Line:
                 self.rest = name
 
     def next(self, otherwise: str) -> bytes:
-        """The parameter of an option."""
         if not self.left:
             raise UsageError(otherwise)
         return self.left.pop(0)
 
     def number(self, text: bytes) -> int:
-        """How far to indent."""
         try:
             indent = int(text)
         except ValueError:
@@ -253,7 +234,6 @@ class Line:
         return indent
 
     def json(self, text: bytes, option: str) -> Value:
-        """A JSON text of the command line."""
         value = self.jq.c.jv_parse(text)
         if not self.jq.kind(value):
             raise UsageError(f"Invalid JSON text passed to {option}")
@@ -270,8 +250,8 @@ class Line:
             value = jq.c.jv_load_file(text, int(option == "rawfile"))
             if not jq.kind(value):
                 why = jq.message(value)
-                told = os.fsdecode(jq.shown(why)) if why else ""
-                raise UsageError(f"Bad JSON in --{option} {os.fsdecode(name)} {os.fsdecode(text)}: {told}")
+                message = os.fsdecode(jq.shown(why)) if why else ""
+                raise UsageError(f"Bad JSON in --{option} {os.fsdecode(name)} {os.fsdecode(text)}: {message}")
         if not jq.c.jv_object_has(jq.c.jv_copy(self.named), jq.string(name)):
             self.named = jq.c.jv_object_set(self.named, jq.string(name), value)
 
@@ -285,7 +265,6 @@ class Line:
         return self.named
 
     def dump_flags(self) -> int:
-        """How values are printed."""
         if "tab" in self.flags or not 0 <= self.indent <= 7:
             flags = TAB | PRETTY
         else:
@@ -312,8 +291,6 @@ def complain(text: bytes) -> None:
 
 
 class JqRun:
-    """One run of the command."""
-
     def __init__(self, jq: Library, line: Line) -> None:
         self.jq = jq
         self.flags = line.flags
@@ -329,7 +306,6 @@ class JqRun:
         self.on_stderr = ON_VALUE(self.stderr)
 
     def debug(self, _data: int, value: Value) -> None:
-        """``debug``: on stderr, as JSON."""
         both = self.jq.c.jv_array_append(self.jq.c.jv_array(), self.jq.string(b"DEBUG:"))
         compact = self.dump & ~(PRETTY | TAB | 0x700)
         complain(self.jq.dumped(self.jq.c.jv_array_append(both, value), compact) + b"\n")
@@ -339,7 +315,6 @@ class JqRun:
         complain(self.jq.shown(value))
 
     def write(self, data: bytes) -> None:
-        """Buffered, unless --unbuffered."""
         self.out += data
         if self.at_once or len(self.out) >= MOST_KEPT:
             self.flush()
@@ -376,7 +351,6 @@ class JqRun:
         return bool(jq.c.jq_compile_args(self.state, program, line.arguments()))
 
     def run(self) -> int:
-        """The exit status."""
         jq, flags = self.jq, self.flags
         inputs = jq.c.jq_util_input_init(None, None)
         if not self.compiled():
@@ -411,7 +385,6 @@ class JqRun:
         return abs(status)
 
     def each(self, inputs: int) -> tuple[int, int]:
-        """Run the program on every input."""
         jq = self.jq
         status, last = NO_OUTPUT, -1
         while not jq.c.jq_util_input_errors(inputs):
@@ -433,7 +406,6 @@ class JqRun:
         return status, last
 
     def process(self, value: Value) -> int:
-        """Run the program on one input and print what it gives."""
         jq = self.jq
         status = NO_OUTPUT
         jq.c.jq_start(self.state, value, 0)
@@ -464,7 +436,6 @@ class JqRun:
         return UNKNOWN
 
     def halted(self) -> int:
-        """After ``halt`` or ``halt_error``."""
         jq = self.jq
         code = jq.c.jq_get_exit_code(self.state)
         if not jq.kind(code):
@@ -481,7 +452,6 @@ class JqRun:
 
 
 def main(library: str, arguments: list[bytes]) -> int:
-    """The exit status."""
     try:
         jq = Library(library)
     except OSError as error:

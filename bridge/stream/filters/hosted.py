@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell.protocol import quote
 from bridge.shell.sources import Source, source_of
-from bridge.stream.filters.recognise import LineLoop, recognise
-from bridge.stream.filters.running import FilterRun, JqProgram, Marks
+from bridge.stream.filters.loops import JqProgram, LineLoop, Marks
+from bridge.stream.filters.recognise import recognise
+from bridge.stream.filters.running import FilterRun
 from bridge.stream.filters.shelltext import NotUnderstood
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.shell import Shell
     from bridge.shell.jobs import Errors, Job
-    from bridge.stream.filters.recognise import LoopHook
+    from bridge.stream.filters.loops import LoopHook
 
 _LEFT = 128 + signal.SIGPIPE  # what a filter ends with whose reader has gone
 NOWHERE = Path(os.devnull)
@@ -29,12 +30,8 @@ _VERSION = re.compile(r"jq-1\.[6-8](?:\.[0-9]+)?(?:[-+].*)?")
 
 
 class _Expanded(NamedTuple):
-    """What bash makes of the words of a hook, with the arguments of this call.
-
-    Attributes:
-        file: that the loops read; None: the hook's stdin.
-        loops: each with its program.
-    """
+    """What bash makes of the words of a hook, with the arguments of this call: the file that the loops read (None:
+    the hook's stdin), and each with its program."""
 
     file: str | None
     loops: tuple[tuple[LineLoop, JqProgram], ...]
@@ -55,18 +52,14 @@ class HookRun:
 
     @property
     def status(self) -> int | None:
-        """0 to 255 once it has ended."""
         return self._status
 
     def read(self) -> bytes:
-        """The next piece of output, as soon as there is one; b"" at the end."""
-        piece = None
-        while piece is None:
-            piece = self.read_within(None)
+        while (piece := self.read_within(None)) is None:
+            pass
         return piece
 
     def read_within(self, seconds: float | None) -> bytes | None:
-        """As `read`, but None when there is nothing for so long."""
         while True:
             piece = self._run.read_within(seconds)
             if piece != b"" or self._status is not None:
@@ -78,15 +71,11 @@ class HookRun:
             self._run = self._later.pop(0)()
 
     def terminate(self) -> None:
-        """End it, from another thread."""
-        if self._status is None:
-            self._status = _LEFT
+        self._status = _LEFT if self._status is None else self._status
         self._run.terminate()
 
     def close(self) -> None:
-        """End it, if it still runs, and let go of its input. May be repeated."""
-        if self._status is None:
-            self._status = _LEFT
+        self._status = _LEFT if self._status is None else self._status
         self._run.close()
 
 
@@ -105,12 +94,7 @@ class _InBash(NamedTuple):
 
 
 class HostedFilter:
-    """One hook of one script.
-
-    Args:
-        shell: the bash that has sourced the script.
-        hook: name of the function.
-    """
+    """One hook of the script that a bash has sourced."""
 
     def __init__(self, shell: Shell, hook: str) -> None:
         self._shell = shell
@@ -187,11 +171,7 @@ class HostedFilter:
         return self._found
 
     def _expanded(self, found: LoopHook, arguments: Sequence[str]) -> _Expanded:
-        """Let bash expand the words, and try the programs.
-
-        Raises:
-            NotUnderstood: not with these values.
-        """
+        """Let bash expand the words, and try the programs; NotUnderstood: not with these values."""
         show = "\\builtin printf '%s\\0' "
         lists = [[*filter(None, [found.loops[0].file])], *(loop.jq.words for loop in found.loops)]
         shown = [f'( set -- {" ".join(words)}; {show}"$#" "$@" )' for words in lists]
@@ -231,21 +211,18 @@ class HostedFilter:
         words = (*program.options, program.text)
         key = (home, path, *words)
         if key not in self._tried:
-            self._tried[key] = why_not(self._shell, program, home)
+            self._tried[key] = self._unusable(home) or refused(self._shell, program)
         if self._tried[key]:
             raise NotUnderstood(self._tried[key])
 
-
-def why_not(shell: Shell, program: JqProgram, home: str) -> str:
-    """What keeps the jq of this shell from running the program over many lines."""
-    if not shell.call("type", "-P", "jq").ok:
-        return "no jq on PATH"
-    version = shell.call("jq", "--version").stdout.strip()
-    if not _VERSION.fullmatch(version):
-        return f"the installed jq says it is {version!r}: known are 1.6 to 1.8"
-    if os.path.isfile(os.path.join(home, ".jq")):
-        return "jq reads definitions from ~/.jq"
-    return refused(shell, program)
+    def _unusable(self, home: str) -> str:
+        """What keeps the jq of this shell from running any program over many lines."""
+        if not self._shell.call("type", "-P", "jq").ok:
+            return "no jq on PATH"
+        version = self._shell.call("jq", "--version").stdout.strip()
+        if not _VERSION.fullmatch(version):
+            return f"the installed jq says it is {version!r}: known are 1.6 to 1.8"
+        return "jq reads definitions from ~/.jq" if os.path.isfile(os.path.join(home, ".jq")) else ""
 
 
 def refused(shell: Shell, program: JqProgram) -> str:

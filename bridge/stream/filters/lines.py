@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class Sort(Enum):
-    """What a line is to jq."""
-
     JSON = auto()
     """Exactly one value, for every version."""
     BLANK = auto()

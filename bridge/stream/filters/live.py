@@ -9,8 +9,8 @@ from bridge.errors import BridgeError, ConfigurationError
 from bridge.shell import Shell
 from bridge.shell.sources import Source
 from bridge.stream.filters.hosted import NOWHERE, refused
-from bridge.stream.filters.recognise import LineLoop
-from bridge.stream.filters.running import FilterRun, JqProgram
+from bridge.stream.filters.loops import JqProgram, LineLoop
+from bridge.stream.filters.running import FilterRun
 from bridge.stream.filters.shelltext import NotUnderstood
 from bridge.stream.jq import COMMANDS
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.shell.jobs import Job
 
-_LOOP = LineLoop("line", "", None, strip=False, keep_last=True, ignored=True)
+_LOOP = LineLoop(name="line", keep_last=True, ignored=True)
 
 
 class LiveFilter:
@@ -29,10 +29,6 @@ class LiveFilter:
 
     A line that the program chokes on costs itself, nothing more (trap T13). Programs that look beyond their line
     (``input``, ``halt``, ``$ENV``) get a jq for every line.
-
-    Args:
-        program: the jq program.
-        env, cwd: environment and folder of the jq.
 
     Raises:
         ConfigurationError: the program does not compile.
@@ -63,15 +59,8 @@ class LiveFilter:
             raise
 
     def show(self, line: bytes, within: float = 10.0) -> bytes | None:
-        """What the line shows.
-
-        Args:
-            line: with or without its newline.
-            within: seconds that it may take.
-
-        Returns:
-            The text; None when it was not there in time: the filter was ended, and shows nothing from now on.
-        """
+        """What the line shows; None when that was not there within so many seconds: the filter was ended, and shows
+        nothing from now on."""
         if self.gave_up:
             return b""
         line = line if line.endswith(b"\n") else line + b"\n"
@@ -97,7 +86,6 @@ class LiveFilter:
             return None if piece is None else b"".join(shown)
 
     def close(self) -> None:
-        """End it. May be repeated."""
         if self._run is not None:
             self._run.close()
         self._shell.close()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bridge.stream.filters.loops import JqCall, LineLoop, LoopHook, Printing, Test
 from bridge.stream.filters.shelltext import NotUnderstood, constant, prepared, variables_of
 
 if TYPE_CHECKING:
@@ -13,117 +14,15 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _KEPT = re.compile(r"IFS|PATH|LANG(?:UAGE)?|LC_\w+|HOME|ENV|TMOUT|POSIXLY_CORRECT|TZ|__rb_\w+", re.ASCII)
-_ECHO_OPTIONS = re.compile(r"-[neE]+")
 _NOTHING = ("true", ":")
 _SURPRISES = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # bashlex's own
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
-    """``[ -n "$line" ]`` and its like; a prefix has the operator ``=^``."""
-
-    operator: str
-    text: str = ""
-    negated: bool = False
-
-    def holds(self, line: str) -> bool:
-        """Whether it is true of this line."""
-        match self.operator:
-            case "-n":
-                found = bool(line)
-            case "=^":
-                found = line.startswith(self.text)
-            case _:
-                found = line == self.text
-        return found is not self.negated
-
-
-@dataclass(frozen=True, slots=True)
-class Printing:
-    """``echo "$line"``, ``printf '%s\\n' "$line"``."""
-
-    end: str = "\n"
-    echo: bool = False
-
-    def printed(self, text: str) -> str:
-        """What it prints; the options of echo are none of the text (xpg_echo is off)."""
-        if self.echo and text[:1] == "-" and _ECHO_OPTIONS.fullmatch(text):
-            return "" if "n" in text else "\n"
-        return text + self.end
-
-
-@dataclass(frozen=True, slots=True)
-class JqCall:
-    """One jq command in the loop.
-
-    Attributes:
-        words: its words as the script has them, without its name.
-        feed: how the line gets to it.
-        quiet: its stderr goes to /dev/null.
-    """
-
-    words: tuple[str, ...]
-    feed: Printing
-    quiet: bool
-
-
-@dataclass(slots=True)
-class LineLoop:
-    """``while IFS= read -r line; do …; done``.
-
-    Attributes:
-        name: the variable.
-        text: the whole loop, without its redirection.
-        file: the word behind ``<``; None: the hook's stdin.
-        strip: no ``IFS=``: the blanks around a line go.
-        keep_last: a last line without newline counts.
-        skip: a line of which one of these holds is passed over.
-        only: jq gets the lines of which it holds; None: all.
-        otherwise: how those of which `only` doesn't hold are printed; None: not at all.
-        jq: the command.
-        on_failure: how a line is printed at which jq has failed; None: not at all.
-        captured: what jq printed is kept in a variable, and printed so if there was anything.
-        ignored: the body ends with status 0 whatever happens.
-    """
-
-    name: str
-    text: str
-    file: str | None
-    strip: bool
-    keep_last: bool
-    jq: JqCall = JqCall((), Printing(), quiet=True)
-    skip: list[Test] = field(default_factory=list)
-    only: Test | None = None
-    otherwise: Printing | None = None
-    on_failure: Printing | None = None
-    captured: Printing | None = None
-    ignored: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LoopHook:
-    """A hook that is nothing but a loop over lines.
-
-    Attributes:
-        setup: commands before the loop: ``local``, assignments, tests of the file.
-        loops: one; or two, the second of which runs when the first has printed nothing.
-        succeeds: its status is 0 whatever happens in the loop.
-    """
-
-    setup: str
-    loops: tuple[LineLoop, ...]
-    succeeds: bool
-
-
 def recognise(definition: str, functions: Collection[str] = ()) -> LoopHook:
-    """What the function does with lines.
+    """What a function, as ``declare -f`` prints it, does with lines; NotUnderstood, with the reason.
 
     Args:
-        definition: it, as ``declare -f`` prints it.
         functions: names of functions and aliases of the script: a command of such a name isn't the usual one.
-
-    Raises:
-        NotUnderstood: with the reason.
     """
     if "\\\n" in definition or "\0" in definition or "`" in definition:
         raise NotUnderstood("a line continued with a backslash, backquotes, or a NUL")
@@ -146,6 +45,10 @@ def _parsed(text: str) -> tuple[str, list[Any]]:
     except (bashlex.errors.ParsingError, *_SURPRISES) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise NotUnderstood(f"its grammar: {first}") from error
+
+
+def _is_variable(word: str, name: str) -> bool:
+    return word in (f'"${name}"', f'"${{{name}}}"')
 
 
 class _LoopReader:
@@ -207,14 +110,12 @@ class _LoopReader:
             raise NotUnderstood("no filter: no loop over lines")
         for row in rows[:first]:
             self.check_setup(row)
-        succeeds = False
-        if rows[first + 1 :]:
-            behind = rows[first + 1 :]
-            returns = len(behind) == 1 and len(behind[0]) == 1 and self.words(behind[0][0][1]) == ["return", "0"]
-            if not returns and not (len(behind) == 1 and len(behind[0]) == 1 and self.nothing(behind[0][0][1])):
+        succeeds = bool(behind := rows[first + 1 :])
+        if succeeds:
+            single, last = len(behind) == len(behind[0]) == 1, behind[0][0][1]
+            if not single or (self.words(last) != ["return", "0"] and not self.nothing(last)):
                 raise NotUnderstood("several commands, one after the other")
             self.usual("return")
-            succeeds = True
         setup = self.original[rows[0][0][1].pos[0] : rows[first][0][1].pos[0]] if first else ""
         return self.looping(rows[first], setup, succeeds)
 
@@ -285,7 +186,8 @@ class _LoopReader:
             file = self.text(redirect.output)
             variables_of(file)
         strip, keep_last = self.reading(parts[1])
-        loop = LineLoop(self.name, self.original[node.pos[0] : node.pos[1]], file, strip, keep_last)
+        text = self.original[node.pos[0] : node.pos[1]]
+        loop = LineLoop(name=self.name, text=text, file=file, strip=strip, keep_last=keep_last)
         self.body(parts[3], loop)
         return loop
 
@@ -309,7 +211,7 @@ class _LoopReader:
         return strip, bool(rest)
 
     def is_line(self, word: str) -> bool:
-        return word in (f'"${self.name}"', f'"${{{self.name}}}"')
+        return _is_variable(word, self.name)
 
     def test(self, node: Any) -> Test | None:
         """A test of the line; None when it is something else."""
@@ -412,7 +314,7 @@ class _LoopReader:
         """How the line (or another variable) is printed; None when it is something else."""
         words = self.words(node)
         name = variable or self.name
-        if len(words) < 2 or words[-1] not in (f'"${name}"', f'"${{{name}}}"'):
+        if len(words) < 2 or not _is_variable(words[-1], name):
             return None
         if words[0] == "echo" and len(words) == 2:
             self.usual("echo")
@@ -450,9 +352,8 @@ class _LoopReader:
         else:
             raise NotUnderstood(f"what becomes of {name}")
         words = self.words(test)
-        if printing is None or len(words) != 4 or words[:2] != ["[", "-n"] or words[3] != "]":
-            raise NotUnderstood(f"what becomes of {name}")
-        if words[2] not in (f'"${name}"', f'"${{{name}}}"'):
+        tested = len(words) == 4 and (words[:2], words[3]) == (["[", "-n"], "]") and _is_variable(words[2], name)
+        if printing is None or not tested:
             raise NotUnderstood(f"what becomes of {name}")
         self.usual("[")
         return call, printing, ignored
@@ -467,7 +368,7 @@ class _LoopReader:
         rows = reader.statements(found[0])
         if len(rows) != 2 or len(rows[1]) != 1 or reader.words(rows[1][0][1]) != [":"]:
             raise NotUnderstood(f"the value of {name}")
-        inner = LineLoop(self.name, "", None, strip=False, keep_last=False)
+        inner = LineLoop(name=self.name)
         reader.filtering(rows[0], inner)
         if inner.only is not None or inner.on_failure is not None:
             raise NotUnderstood(f"the value of {name}")

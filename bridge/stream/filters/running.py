@@ -2,123 +2,25 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 import select
 import time
 from collections import deque
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.shell.sources import Source
 from bridge.stream.filters.lines import LineReader, Sort, sort
-from bridge.stream.filters.shelltext import NotUnderstood
+from bridge.stream.filters.loops import Marks
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from bridge.shell.jobs import Job
-    from bridge.stream.filters.recognise import LineLoop
+    from bridge.stream.filters.loops import JqProgram, LineLoop
 
 _MOST_WAITING = 4 << 20  # bytes of lines that are not settled yet; above it no more are read
 _MOST_HELD = 1 << 20  # bytes of one line's output that are held back until it is complete
 _TICK = 100  # ms: how often to look where the system has no pidfd
-
-_LETTERS = re.compile(r"-[rjcaSMe]+")
-_LONG = {
-    "--raw-output": "-r",
-    "--join-output": "-j",
-    "--compact-output": "-c",
-    "--ascii-output": "-a",
-    "--sort-keys": "-S",
-    "--monochrome-output": "-M",
-    "--exit-status": "-e",
-    "--unbuffered": "--unbuffered",
-    "--tab": "--tab",
-}
-_PARAMETERS = {"--arg": 2, "--argjson": 2, "--indent": 1}
-# What jq says about the run and not about the line, or what ends it.
-_HOST_WORDS = re.compile(
-    r"\$ENV|\$__|__jq|(?<![\w.$])(?:debug|env|get_search_list|halt|halt_error|import|include|input|input_filename"
-    r"|input_line_number|inputs|modulemeta|stderr)(?!\w)"
-)
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*', re.DOTALL)
-_UNSURE = re.compile(r"\\\(|#[^\n]*\\\r?\n")  # strings with programs in them; comments that 1.7 continues
-_LONGEST_PROGRAM = 100_000  # the kernel refuses arguments above 128 KiB
-
-
-class JqProgram(NamedTuple):
-    """A jq program with its options.
-
-    Attributes:
-        options: all but ``-e``, which changes nothing but the status.
-        text: of the program.
-        raw, joined: ``-r`` and ``-j`` are among them.
-        judged: ``-e`` was.
-    """
-
-    options: tuple[str, ...]
-    text: str
-    raw: bool
-    joined: bool
-    judged: bool
-
-    @classmethod
-    def of(cls, words: Sequence[str]) -> JqProgram:
-        """The words of a jq command, without its name, as bash has expanded them.
-
-        Raises:
-            NotUnderstood: it does something else than to filter its stdin value by value.
-        """
-        flags: set[str] = set()
-        parameters: list[str] = []
-        operands: list[str] = []
-        left = list(words)
-        while left:
-            word = left.pop(0)
-            if not word.startswith("-") or word == "-":
-                operands.append(word)
-            elif _LETTERS.fullmatch(word):
-                flags.update(f"-{letter}" for letter in word[1:])
-            elif word in _LONG:
-                flags.add(_LONG[word])
-            elif word in _PARAMETERS and len(left) >= _PARAMETERS[word]:
-                parameters += [word, *left[: _PARAMETERS[word]]]
-                del left[: _PARAMETERS[word]]
-            else:
-                raise NotUnderstood(f"jq {word}")
-        if len(operands) != 1:
-            raise NotUnderstood("jq without a program, or with a file")
-        text = operands[0]
-        plain = text if _UNSURE.search(text) else _STRING_OR_COMMENT.sub(" ", text)
-        if found := _HOST_WORDS.search(plain):
-            raise NotUnderstood(f"`{found.group()}` in a jq program, which is about the process around it")
-        if len(text) > _LONGEST_PROGRAM or any("\udc80" <= letter <= "\udcff" for word in words for letter in word):
-            raise NotUnderstood("a jq program that is very long, or no UTF-8")
-        options = (*sorted(flags - {"-e", "--unbuffered"}), *parameters)
-        return cls(options, text, not flags.isdisjoint(("-r", "-j")), "-j" in flags, "-e" in flags)
-
-
-class Marks(NamedTuple):
-    """What jq prints behind the output of each line, and behind that of one at which it failed."""
-
-    done: str
-    failed: str
-
-    @classmethod
-    def new(cls) -> Marks:
-        """Such as no program and no input can know."""
-        return cls(secrets.token_hex(8), secrets.token_hex(8))
-
-    def around(self, program: str) -> str:
-        """The program that prints them; the line breaks end a comment, even one that a backslash continues."""
-        return f'(try ({program}\n\n) catch "{self.failed}"), "{self.done}"'
-
-    def printed(self, program: JqProgram) -> tuple[bytes, bytes]:
-        """What they are in its output."""
-        end = "" if program.joined else "\n"
-        done, failed = (f"{mark}{end}" if program.raw else f'"{mark}"{end}' for mark in self)
-        return done.encode(), failed.encode()
 
 
 class JobStarter(Protocol):
@@ -131,7 +33,7 @@ class JobStarter(Protocol):
         """The loop itself, on a few lines."""
 
 
-class _Place(Enum):
+class _Way(Enum):
     JQ = auto()  # jq has the line, or soon will
     TEXT = auto()
     ASK = auto()  # bash
@@ -156,14 +58,7 @@ class _Feed(Source):
 
 
 class FilterRun:
-    """The output of a loop over lines, as its lines have it ready.
-
-    Args:
-        loop: what it does with a line.
-        program: of its jq.
-        source: of the lines.
-        commands: what it starts.
-    """
+    """The output of a loop over lines, as its lines have it ready."""
 
     def __init__(self, loop: LineLoop, program: JqProgram, source: Source, commands: JobStarter) -> None:
         self._loop = loop
@@ -173,7 +68,7 @@ class FilterRun:
         marks = Marks.new()
         self._words = ("--unbuffered", *program.options, marks.around(program.text))
         self._done_mark, self._failed_mark = marks.printed(program)
-        self._places: deque[tuple[_Place, bytes]] = deque()
+        self._queue: deque[tuple[_Way, bytes]] = deque()
         self._waiting = 0  # bytes of their lines
         self._finished: deque[bytes] = deque()  # output of the first lines that jq has, mark of failure included
         self._begun = bytearray()  # output of the next one
@@ -218,21 +113,21 @@ class FilterRun:
         try:
             text = self._sorted(rest.decode())
         except ValueError:
-            self._put(_Place.ASK, rest)
+            self._put(_Way.ASK, rest)
             self._last = rest
             return []
         return [] if text is None else [text]
 
-    def _put(self, place: _Place, data: bytes) -> None:
-        self._places.append((place, data))
+    def _put(self, way: _Way, data: bytes) -> None:
+        self._queue.append((way, data))
         self._waiting += len(data)
 
     def _sorted(self, line: str | bytes) -> str | None:
-        """Find the place of a line; the line, when that is jq."""
+        """Queue a line; the line, when that is jq."""
         loop = self._loop
         if isinstance(line, bytes):
             self._last = line + b"\n"
-            self._put(_Place.ASK, self._last)
+            self._put(_Way.ASK, self._last)
             return None
         text = line.strip(" \t") if loop.strip else line
         if not loop.ignored:
@@ -245,15 +140,15 @@ class FilterRun:
         else:
             kind = sort(loop.jq.feed.printed(text) if text[:1] == "-" else text)
             if kind is Sort.JSON:
-                self._put(_Place.JQ, line.encode() + b"\n")
+                self._put(_Way.JQ, line.encode() + b"\n")
                 return line
             if kind is Sort.BLANK:
                 return None
             if kind is Sort.DOUBTFUL or not loop.jq.quiet:
-                self._put(_Place.ASK, line.encode() + b"\n")
+                self._put(_Way.ASK, line.encode() + b"\n")
                 return None
         if printing is not None:
-            self._put(_Place.TEXT, printing.printed(text).encode())
+            self._put(_Way.TEXT, printing.printed(text).encode())
         return None
 
     # -- text out ----------------------------------------------------------------------------------------
@@ -272,7 +167,7 @@ class FilterRun:
     @property
     def settled(self) -> bool:
         """No line is under way."""
-        return not self._places
+        return not self._queue
 
     def _outputs(self) -> Generator[bytes | None, None, None]:
         while not self._stopped:
@@ -282,10 +177,10 @@ class FilterRun:
             elif piece == b"" and not self._stopped:
                 self._jq_has_ended()
             yield from self._settled()
-            if self._stopped or (piece == b"" and self._ended and not self._places):
+            if self._stopped or (piece == b"" and self._ended and not self._queue):
                 return
             if piece == b"":
-                again = b"".join(line for place, line in self._places if place is _Place.JQ)
+                again = b"".join(line for way, line in self._queue if way is _Way.JQ)
                 self._feed = _Feed(self, again)
                 self._jq = self._commands.jq(self._words, self._feed)
             elif piece is None and not self._over():
@@ -295,7 +190,7 @@ class FilterRun:
 
     def _over(self) -> bool:
         """Whoever reads has waited long enough."""
-        return (self._once and not self._places) or (self._until is not None and time.monotonic() >= self._until)
+        return (self._once and not self._queue) or (self._until is not None and time.monotonic() >= self._until)
 
     def _left(self) -> float | None:
         return None if self._until is None else max(0.0, self._until - time.monotonic())
@@ -319,21 +214,21 @@ class FilterRun:
 
     def _jq_has_ended(self) -> None:
         """Whatever has no mark, and is not just the rest of a run in order, was too much for jq."""
-        left = sum(place is _Place.JQ for place, _ in self._places) - len(self._finished)
+        left = sum(way is _Way.JQ for way, _ in self._queue) - len(self._finished)
         if left > 0 and self._jq.status == 0:
             self._finished.extend([bytes(self._begun), *[b""] * (left - 1)])
         elif left > 0:
-            at = [at for at, (place, _) in enumerate(self._places) if place is _Place.JQ][len(self._finished)]
-            self._places[at] = (_Place.TEXT, b"") if self._given_out else (_Place.ASK, self._places[at][1])
+            at = [at for at, (way, _) in enumerate(self._queue) if way is _Way.JQ][len(self._finished)]
+            self._queue[at] = (_Way.TEXT, b"") if self._given_out else (_Way.ASK, self._queue[at][1])
         self._begun.clear()
         self._given_out = False
 
     def _settled(self) -> Iterator[bytes | None]:
         """What the lines print whose turn it is."""
         out: list[bytes] = []
-        while self._places:
-            place, data = self._places[0]
-            if place is _Place.JQ:
+        while self._queue:
+            way, data = self._queue[0]
+            if way is _Way.JQ:
                 if not self._finished:
                     break
                 printed = self._printed(self._finished.popleft(), data)
@@ -341,16 +236,16 @@ class FilterRun:
                 if printed is not None:
                     out.append(printed)
                 else:
-                    place = _Place.ASK
-            elif place is _Place.TEXT:
+                    way = _Way.ASK
+            elif way is _Way.TEXT:
                 out.append(data)
-            self._places.popleft()
+            self._queue.popleft()
             self._waiting -= len(data)
-            if place is _Place.ASK:
+            if way is _Way.ASK:
                 yield from filter(None, [b"".join(out)])
                 out = []
                 yield from self._ask(data)
-        if len(self._begun) > _MOST_HELD and self._places[0][0] is _Place.JQ and self._plain:
+        if len(self._begun) > _MOST_HELD and self._queue[0][0] is _Way.JQ and self._plain:
             # The end may be the beginning of a mark.
             keep = len(self._done_mark) + len(self._failed_mark)
             out.append(bytes(self._begun[:-keep]))

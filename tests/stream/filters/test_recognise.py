@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from bridge.stream.filters.loops import JqProgram
 from bridge.stream.filters.recognise import recognise
-from bridge.stream.filters.running import JqProgram
 from bridge.stream.filters.shelltext import NotUnderstood
 from tests.stream.filters.against_bash import BASH, Bench
 
