@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.drift.model import DriftStatus
-from bridge.verify.reports.markdown import cell
+from bridge.verify.reports.people import cell
 from bridge.wording import plural
 
 if TYPE_CHECKING:

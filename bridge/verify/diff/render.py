@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.verify.diff.observe import joined
 from bridge.verify.reports.base import clean, printable
-from bridge.verify.reports.markdown import table
+from bridge.verify.reports.people import table
 from bridge.wording import plural
 
 if TYPE_CHECKING:

@@ -5,26 +5,20 @@ from __future__ import annotations
 import os
 import re
 from difflib import unified_diff
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.model import CheckOutcome, Severity
+from bridge.verify.model import CheckOutcome, RunFinished, RunStarted, ScriptFinished, Severity
 from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from typing import TextIO
 
-    from bridge.verify.model import CheckResult, Coverage, Event, Finding, Mend, ScriptFinished
+    from bridge.verify.model import CheckResult, Coverage, Event, Finding, Mend
 
 FEW = 4
 """Up to so many checks that were not judged for the same reason are listed one by one."""
-
-
-class Report(Protocol):
-    """Takes the events of one run, in their order."""
-
-    def take(self, event: Event) -> None:
-        """Take one event, and write what it means."""
 
 
 class ReportOptions(NamedTuple):
@@ -40,6 +34,33 @@ class ReportOptions(NamedTuple):
     strict: bool = False
     quiet: bool = False
     width: int = 0
+
+
+class Report:
+    """Takes the events of one run, in their order, and writes what they mean."""
+
+    def __init__(self, out: TextIO, options: ReportOptions) -> None:
+        self._out = out
+        self._options = options
+
+    def take(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self.begin()
+            case ScriptFinished():
+                self.script(event)
+            case RunFinished():
+                self.end(event)
+        self._out.flush()
+
+    def begin(self) -> None:
+        """The run starts: nothing has to be written."""
+
+    def script(self, script: ScriptFinished) -> None:
+        raise NotImplementedError
+
+    def end(self, run: RunFinished) -> None:
+        """All scripts are done: nothing has to be written."""
 
 
 # Lone surrogates are bytes that were not UTF-8 (surrogateescape), or come from a JSON string.
@@ -76,6 +97,10 @@ def _spelled(match: re.Match[str]) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
+def one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")
+
+
 def shown(path: Path) -> str:
     """A path as people type it: relative to the working folder when it lies below."""
     text = os.fspath(path)
@@ -84,16 +109,20 @@ def shown(path: Path) -> str:
 
 
 def label(script: ScriptFinished) -> str:
-    """What a script is called, on one line."""
-    return printable(script.name or script.path.stem).replace("\n", "\\n")
+    return one_line(script.name or script.path.stem)
 
 
 def rows(finding: Finding) -> list[tuple[str, str]]:
     """What there is to say about a finding beside its message, each with its name."""
     also = [("also", text) for text in finding.evidence]
     mend = [("mend", f"{finding.fix.title} (--fix --write does it)")] if finding.fix else []
-    told = [("expected", finding.expected), *also, *(mend or [("next", finding.hint)])]
-    return [row for row in told if row[1]]
+    found = [("expected", finding.expected), *also, *(mend or [("next", finding.hint)])]
+    return [row for row in found if row[1]]
+
+
+def described(finding: Finding, indent: str = "") -> str:
+    """The message of a finding, and the rest of it on lines of their own."""
+    return finding.message + "".join(f"\n{indent}{name}: {text}" for name, text in rows(finding))
 
 
 _ANSI = re.compile(r"\x1b\[[\d;]*m")
@@ -129,13 +158,13 @@ def reached(coverage: Coverage) -> str:
 def missed(coverage: Coverage) -> list[tuple[str, str]]:
     """What of a script was not reached, each with its name; branches only where somebody could have gone there."""
     left = sorted(branch[:3] for branch in coverage.known_branches if branch.reached and not branch.taken)
-    told = [
+    found = [
         ("lines not reached", ranges(coverage.missed)),
         ("branches not taken", ", ".join(f"{line} {label}" for line, _, label in left)),
         ("functions not read", ", ".join(coverage.unread)),
         ("not known", "what ran once the script had set a DEBUG trap of its own" if coverage.own_trap else ""),
     ]
-    return [row for row in told if row[1]]
+    return [row for row in found if row[1]]
 
 
 def ranges(numbers: Sequence[int]) -> str:
@@ -155,7 +184,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def diff(path: Path, mend: Mend) -> Iterator[str]:
     """The lines of the unified diff of a mend, as ``git apply`` and ``patch -p1`` take it."""
-    name = printable(shown(path)).replace("\n", "\\n")
+    name = one_line(shown(path))
     old, new = (f"{side}/{name}" if not name.startswith(("/", "..")) else name for side in "ab")
     before, after = (data.decode("utf-8", "surrogateescape").split("\n") for data in (mend.before, mend.after))
     for line in unified_diff(_lines(before), _lines(after), old, new, lineterm=""):
@@ -176,8 +205,12 @@ def fails(result: CheckResult, *, strict: bool) -> bool:
     return any(finding.severity in bad for finding in result.findings)
 
 
+def counts(run: RunFinished) -> str:
+    numbers = ((run.errors, "error"), (run.warnings, "warning"), (run.infos, "note"))
+    return ", ".join(plural(*each) for each in numbers) + f", {run.unknown} not judged" * bool(run.unknown)
+
+
 def tally(script: ScriptFinished, outcome: CheckOutcome) -> int:
-    """How many of a script's checks went that way."""
     return sum(result.outcome is outcome for result in script.results)
 
 
@@ -190,6 +223,6 @@ def unjudged_by_reason(script: ScriptFinished) -> dict[str, list[CheckResult]]:
     """What was not judged of a script: one reason, such as a syntax error, often holds for every check."""
     found: dict[str, list[CheckResult]] = {}
     for result in script.results:
-        if said := unjudged(result):
-            found.setdefault(said, []).append(result)
+        if reason := unjudged(result):
+            found.setdefault(reason, []).append(result)
     return found
