@@ -46,7 +46,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, kind: str, as_json: bool, q
         if kind == "json":
             print_json({"run": run_it, "scripts": [each.as_data() for each in reports]})
         elif kind == "markdown":
-            from bridge.drift.markdown import markdown
+            from bridge.drift.report import markdown
 
             show(markdown(reports, run=run_it))
         else:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agent import Agent
 from bridge.clis import find_cli
-from bridge.drift.model import DriftFinding, DriftStatus, failed, limit, passed
-from bridge.drift.recorded import compare_events
+from bridge.drift.known import compare_events
+from bridge.drift.report import DriftFinding, DriftStatus, failed, limit, passed
 from bridge.drift.runs import (
     DASH,
     DONE,
@@ -41,13 +41,10 @@ class AgentRun(NamedTuple):
     stderr: str
 
     def complaint(self) -> str:
-        """Say how it failed."""
         return complaint(self.status, self.stderr, fallback=-1)
 
 
 class AgentTrial:
-    """One agent and its scripted model."""
-
     def __init__(self, agent: Agent, model: ScriptedModel, home: Path) -> None:
         self.agent = agent
         self.model = model
@@ -68,7 +65,6 @@ class AgentTrial:
         return AgentRun(running.status or display.status or 0, shown, both_ends(errors))
 
     def reached_model(self, text: str) -> bool:
-        """Whether the user's words in some request hold this text."""
         return any(text in "\n".join(each["user"]) for each in self.model.requests())
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.drift.commands import UNKNOWN_SESSION
-from bridge.drift.model import DriftFinding, failed, limit, passed, warning
-from bridge.drift.recorded import compare_events
+from bridge.drift.known import compare_events
+from bridge.drift.report import DriftFinding, failed, limit, passed, warning
 from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, run_cli, work_finding, work_turns
 from bridge.driver import Driver
 from bridge.errors import BridgeError
@@ -30,8 +30,6 @@ _PLACEHOLDER = "DeferredToolPlaceholder"  # claude's, "never call this tool"
 
 
 class DriverTrial:
-    """One driver and its scripted model."""
-
     def __init__(self, driver: Driver, model: ScriptedModel) -> None:
         self.driver = driver
         self.model = model

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli
 from bridge.contract.scripts import kind_of_file
-from bridge.drift.command_lines import is_launcher, program_in
-from bridge.drift.commands import commands_of
-from bridge.drift.known import explain, locate_hooks
-from bridge.drift.machine import Machine
-from bridge.drift.model import DriftFinding, DriftReport, DriftStatus, failed, limit, passed, skipped, warning
-from bridge.drift.recorded import EVENTS, is_newer, numbers, pin_of, recorded_facts
+from bridge.drift.commands import commands_of, is_launcher, program_in
+from bridge.drift.known import EVENTS, explain, is_newer, locate_hooks, numbers, pin_of, recorded_facts
+from bridge.drift.report import DriftFinding, DriftReport, DriftStatus, failed, limit, passed, skipped, warning
 from bridge.errors import BridgeError
 from bridge.help_text import OptionError, option_errors
 from bridge.lookup import Folders, find
+from bridge.rehearsal.homes import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,20 +52,22 @@ def examine(
         try:
             commands = commands_of(path, env=env, folder=folder)
         except BridgeError as error:
-            return DriftReport(str(path), kind_of_file(path) or "driver", findings=(_not_loaded(error),))
+            kind = kind_of_file(path) or "driver"
+            return DriftReport(script=str(path), kind=kind, findings=(_not_loaded(error),))
         found = machine.find(commands.cli)
         if not found:
-            return DriftReport(str(path), commands.kind, commands.cli, findings=(_absent(commands),))
+            finding = _absent(commands)
+            return DriftReport(script=str(path), kind=commands.kind, cli=commands.cli, findings=(finding,))
         tried: list[DriftFinding] = []
         if run:
             from bridge.drift.trial import try_script
 
-            tried = try_script(path, commands, machine)
+            tried = try_script(path, commands, env)
         return _report(path, commands, machine, found, tried)
 
 
 def examine_options(path: Path, *, env: Mapping[str, str]) -> list[DriftFinding]:
-    """Give what :func:`examine` finds about the options alone: its short form, for ``doctor``."""
+    """What :func:`examine` finds about the options alone: its short form, for ``doctor``."""
     with Machine.here(env) as machine:
         commands = commands_of(path, env=env, folder=machine.folder())
         return list(_options(commands, machine)) if machine.find(commands.cli) else []
@@ -93,8 +94,16 @@ def _report(
     argv = next(iter(script.commands.values()), ())
     explained = explain(findings, script.cli, argv)
     located = locate_hooks(explained, script.kind, facts_of(path.read_bytes()))
-    recorded = tuple(recorded_facts(script.cli, script.kind, findings)) if newer else ()
-    return DriftReport(str(path), script.kind, script.cli, found, version, tuple(located), pin, recorded)
+    return DriftReport(
+        script=str(path),
+        kind=script.kind,
+        cli=script.cli,
+        path=found,
+        version=version,
+        findings=tuple(located),
+        pin=pin,
+        recorded=tuple(recorded_facts(script.cli, script.kind, findings)) if newer else (),
+    )
 
 
 _READ = ("answer", "response", "display", "session id")
@@ -156,7 +165,8 @@ def _options(
         for error in wrong:
             errors.setdefault(error, []).append(special)
     for error, specials in errors.items():
-        yield _option_finding(error, specials, accepted=not proved.isdisjoint(specials))
+        finding = _option_finding(error, specials, accepted=not proved.isdisjoint(specials))
+        yield replace(finding, located=not script.in_text.isdisjoint(specials))
     if compared and not errors:
         yield passed("options", f"all known, in {compared} command{'s' if compared > 1 else ''}")
     if not script.commands and script.kind == "driver":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.drift.model import DriftFinding, failed, passed
+from bridge.drift.report import DriftFinding, failed, passed
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.help_text import plain
 from bridge.process.program import Graces, Program
@@ -48,11 +48,10 @@ class ScriptedModel:
         self._before = 0
 
     def play(self, turns: Iterable[ModelTurn]) -> None:
-        """Begin another scenario."""
         self._before = self._ask("POST", "/rehearsal/turns", as_data(turns))["asked"]
 
     def requests(self) -> list[dict[str, Any]]:
-        """Give the requests of the CLI's agent since the scenario began: those that offer tools."""
+        """The requests of the CLI's agent since the scenario began: those that offer tools."""
         since: list[dict[str, Any]] = self._ask("GET", f"/rehearsal/requests?from={self._before}")["requests"]
         return [each for each in since if each["tools"]]
 
@@ -65,7 +64,7 @@ class ScriptedModel:
             connection.close()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CliRun:
     """How one run of a CLI went.
 
@@ -96,7 +95,6 @@ class CliRun:
 
     @property
     def answer(self) -> Answer:
-        """What its output says."""
         from bridge.stream.events import read_output
 
         return read_output(self.lines)
@@ -111,7 +109,6 @@ class CliRun:
         return any(text in each for each in self.user_texts)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Give the events in its output."""
         for line in self.lines:
             try:
                 event = json.loads(line)
@@ -121,11 +118,11 @@ class CliRun:
                 yield event
 
     def kinds(self) -> list[str]:
-        """Give the types of the events in its output, each once."""
+        """The types of the events in its output, each once."""
         return list(dict.fromkeys(str(event.get("type")) for event in self.events()))
 
     def offered(self) -> frozenset[str]:
-        """Give the tools that the model was offered, and those that the CLI's events list.
+        """The tools that the model was offered, and those that the CLI's events list.
 
         claude offers the model some only when it searches for them.
         """
@@ -134,11 +131,11 @@ class CliRun:
         return frozenset((*self.tools, *names))
 
     def field_of(self, value: str) -> str:
-        """Give the field of an event that has that value, or ''."""
+        """The field of an event that has that value, or ''."""
         return next((name for event in self.events() for name, each in event.items() if each == value), "")
 
     def complaint(self) -> str:
-        """Say why it was not accepted, in the CLI's own words where it has any."""
+        """Why it was not accepted, in the CLI's own words where it has any."""
         if self.error:
             return self.error
         if self.status is None:
@@ -147,7 +144,7 @@ class CliRun:
 
 
 def complaint(status: int, output: str, *, fallback: int = 0) -> str:
-    """Say how a run failed: by its status, and by the first line about an error, or else the fallback-th."""
+    """How a run failed: by its status, and by the first line about an error, or else the fallback-th."""
     lines = [line.strip() for line in plain(output).splitlines() if line.strip()]
     otherwise = lines[fallback] if lines else "it printed nothing"
     telling = [line for line in lines if not _NO_CAUSE.match(line)]
@@ -170,12 +167,12 @@ def both_ends(file: Path) -> str:
 
 
 def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[ModelTurn]:
-    """Let the model do some work with the CLI's own tool, then say `text`."""
+    """The model does some work with the CLI's own tool, then says `text`."""
     return [ModelTurn(text="I begin.", think="What is it about?", run=work), ModelTurn(text=text)]
 
 
 def work_finding(drift: str = "") -> DriftFinding:
-    """Tell whether the command of :data:`WORK` was run in the working folder."""
+    """Whether the command of :data:`WORK` was run in the working folder."""
     if Path("worked.txt").exists():
         return passed("tools work", "a command was run")
     hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
@@ -206,15 +203,16 @@ def run_cli(
     except ProgramTimeout:
         pass
     except BridgeError as error:
-        return CliRun(None, output, error=" ".join(str(error).split("\n  next: ")[0].split()))
+        words = str(error).split("\n  next: ")[0].split()
+        return CliRun(status=None, output=output, error=" ".join(words))
     output.write_bytes(b"".join(lines))
     requests = model.requests()
     return CliRun(
-        status,
-        output,
-        tuple(lines),
-        both_ends(errors),
-        tuple("\n".join(each["user"]) for each in requests),
-        "\n".join(requests[0]["system"]) if requests else "",
-        tuple(requests[0]["tools"]) if requests else (),
+        status=status,
+        output=output,
+        lines=tuple(lines),
+        stderr=both_ends(errors),
+        user_texts=tuple("\n".join(each["user"]) for each in requests),
+        system_text="\n".join(requests[0]["system"]) if requests else "",
+        tools=tuple(requests[0]["tools"]) if requests else (),
     )

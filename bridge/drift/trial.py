@@ -13,24 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli
-from bridge.drift.model import DriftFinding, DriftStatus, failed, passed, skipped, warning
+from bridge.drift.report import DriftFinding, DriftStatus, failed, passed, skipped, warning
 from bridge.drift.runs import ScriptedModel
 from bridge.errors import BridgeError
 from bridge.git.fresh import begin_repository
-from bridge.rehearsal.homes import CLIS, copilot_cache, environment, furnish
-from bridge.rehearsal.sandbox import PORT, rehearse
+from bridge.rehearsal.homes import CLIS, PORT, copilot_cache, environment, furnish
+from bridge.rehearsal.sandbox import rehearse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from bridge.drift.commands import ScriptCommands
-    from bridge.drift.machine import Machine
 
 _TIMEOUT = 1200.0
 _MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.trial import main; main(*sys.argv[2:])"
 
 
-def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list[DriftFinding]:
+def try_script(script: Path, commands: ScriptCommands, env: Mapping[str, str]) -> list[DriftFinding]:
     """Run the CLI through the script.
 
     Raises:
@@ -39,7 +38,7 @@ def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list
     name = os.path.basename(commands.cli)
     if (known := find_cli(name)) and known.runs_elsewhere:
         return [skipped("run", f"the agent loop of {known.name} runs on its maker's servers")]
-    findings = _rehearsed(script, commands.kind, machine)
+    findings = _rehearsed(script, commands.kind, env)
     if name in CLIS or any(each.check == "starts" and each.status is DriftStatus.PASSED for each in findings):
         return findings
     # It is no wrapper of a CLI that we know: what it made of the trial says nothing about the script.
@@ -47,19 +46,19 @@ def try_script(script: Path, commands: ScriptCommands, machine: Machine) -> list
     return [skipped("run", f"it is not known how to send {name} to another server; offline, {detail}")]
 
 
-def _rehearsed(script: Path, kind: str, machine: Machine) -> list[DriftFinding]:
+def _rehearsed(script: Path, kind: str, env: Mapping[str, str]) -> list[DriftFinding]:
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-trial-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
-        furnish(folder / "home", PORT, unpacked=copilot_cache(machine.env))
-        env = dict(environment(folder / "home", PORT, path=machine.env.get("PATH", os.defpath)))
+        furnish(folder / "home", PORT, unpacked=copilot_cache(env))
+        own = dict(environment(folder / "home", PORT, path=env.get("PATH", os.defpath)))
         project = folder / "project"
         project.mkdir()
         (project / "README.md").write_text("A project to try things in.\n", encoding="utf-8")
-        begin_repository(project, env, "begin")
+        begin_repository(project, own, "begin")
         done = rehearse(
             [sys.executable, "-P", "-c", _MAIN, str(Path(__file__).resolve().parents[2]), kind, str(script)],
             cwd=project,
-            env=env,
+            env=own,
             folder=folder / "out",
             timeout=_TIMEOUT,
         )

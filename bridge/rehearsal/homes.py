@@ -1,4 +1,4 @@
-"""A throw-away home in which each CLI talks to a server on loopback, and to nothing else.
+"""A throw-away home in which each CLI talks to a server on loopback, and to nothing else; and asking one there.
 
 Found by trying, with the versions in ``vendor/``: what each CLI reads to be sent elsewhere, and what it has to be
 kept from doing (update itself, report, fetch lists of models).
@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.help_text import Help, plain, read_help
+from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 CLIS = ("claude", "codex", "opencode", "copilot", "cline", "gemini", "qwen")
 """The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
+
+PORT = 18_484
+"""Where the server listens. In a network namespace of its own every port is free."""
 
 _KEY = "key-of-a-rehearsal"  # copilot strikes it out wherever it prints it
 _MODEL = "scripted-model"
@@ -68,7 +78,7 @@ def lend_unpacked(home: Path, unpacked: Path) -> None:
 
 
 def environment(home: Path, port: int, *, path: str, subscription: bool = False) -> Mapping[str, str]:
-    """Give the whole environment for a CLI in that home.
+    """The whole environment for a CLI in that home.
 
     With `subscription` claude is logged in to one instead of having a key; only then do limits look as they do for
     most people.
@@ -162,3 +172,74 @@ def _write(path: Path, text: str) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------
+
+_TIMEOUT = 20.0
+_MOST = 1 << 20
+_VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+class Machine:
+    """Asks the programs on a PATH about themselves, in a home of their own, and keeps the answers.
+
+    tmp: their TMPDIR; default: below that home. patience: gives the seconds that one may take now.
+    """
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        home: Path,
+        *,
+        tmp: Path | None = None,
+        patience: Callable[[], float] = lambda: _TIMEOUT,
+    ) -> None:
+        self.env = env
+        self._home = home
+        self._tmp = tmp or home / "tmp"
+        self._patience = patience
+        self._helps: dict[tuple[str, ...], Help | None] = {}
+
+    @classmethod
+    @contextmanager
+    def here(cls, env: Mapping[str, str]) -> Iterator[Machine]:
+        """One with a home that is gone afterwards."""
+        with tempfile.TemporaryDirectory(prefix="ralph-bridge-drift-", ignore_cleanup_errors=True) as folder:
+            home = Path(folder)
+            (home / "tmp").mkdir()
+            lend_unpacked(home, copilot_cache(env))
+            yield cls(env, home)
+
+    def folder(self) -> Path:
+        """An empty folder that is gone afterwards."""
+        return Path(tempfile.mkdtemp(dir=self._tmp))
+
+    def find(self, name: str) -> str:
+        """The program's path, or ''."""
+        return shutil.which(name, path=self.env.get("PATH", os.defpath)) or ""
+
+    def version(self, path: str) -> tuple[str, str]:
+        """Its version and '', or else '' and the reason, in its own words."""
+        status, text = self._ask(path, "--version")
+        if status == 0 and (found := _VERSION.search(text)):
+            return found[0], ""
+        first = next((line.strip() for line in plain(text).splitlines() if line.strip()), "it prints nothing")
+        return "", first[:200] if status is not None else f"it did not answer within {_TIMEOUT:g} s"
+
+    def help_of(self, path: tuple[str, ...]) -> Help | None:
+        """The help of a program (its path first) or of one of its commands."""
+        if path not in self._helps:
+            status, text = self._ask(*path, "--help")
+            # Some end with an error after their help; of a command that there isn't, the text is its parent's.
+            usable = status == 0 or (status is not None and len(path) == 1)
+            self._helps[path] = read_help(text, os.path.basename(path[0])) if usable else None
+        return self._helps[path]
+
+    def _ask(self, *argv: str) -> tuple[int | None, str]:
+        """Its status (None: it took too long, or can't be started) and what it printed."""
+        env = environment(self._home, PORT, path=self.env.get("PATH", os.defpath))
+        own = {"TMPDIR": str(self._tmp), "COLUMNS": "200"}
+        ran = ask(argv, cwd=self._home, env={**env, **own}, patience=self._patience())
+        text = (ran.out[:_MOST].decode("utf-8", "replace") + ran.err)[:_MOST]
+        return None if ran.status in (NOT_STARTED, TOO_LONG) else ran.status, text

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.drift.drivers import _answer
 from bridge.drift.examine import _as_known
-from bridge.drift.model import DriftFinding, DriftStatus, failed, passed, warning
+from bridge.drift.report import DriftFinding, DriftStatus, failed, passed, warning
 from bridge.drift.runs import CliRun, both_ends, complaint
 from bridge.help_text import option_errors, read_help
 from bridge.process.argv import resolve
@@ -121,7 +121,7 @@ def test_new_kinds_of_events_at_the_recorded_version_are_no_news_unless_somethin
 
 
 def test_of_events_with_other_names_nobody_is_sent_to_look_for_an_option() -> None:
-    text = CliRun(0, Path("x"), (b"plain text\n",))
+    text = CliRun(status=0, output=Path("x"), lines=(b"plain text\n",))
     renamed = replace(text, lines=(b'{"type":"item.finished","item":{"type":"agent_message","text":"x"}}\n',))
     hints: list[DriftFinding] = [_answer(text), _answer(renamed)]
     assert "pass the option" in hints[0].hint

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from bridge.drift.drivers import compare_tools
-from bridge.drift.model import DriftStatus
+from bridge.drift.report import DriftStatus
 from bridge.drift.runs import CliRun
 
 
 def run(*events: object, tools: tuple[str, ...] = ()) -> CliRun:
-    return CliRun(0, Path("x"), tuple(json.dumps(event).encode() + b"\n" for event in events), tools=tools)
+    return CliRun(
+        status=0, output=Path("x"), lines=tuple(json.dumps(event).encode() + b"\n" for event in events), tools=tools
+    )
 
 
 def test_g_tools_that_the_model_has_to_search_for_are_offered_d13() -> None:

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from bridge.drift.markdown import markdown
-from bridge.drift.model import DriftFinding, DriftReport, failed, limit, passed, skipped, warning
-from bridge.drift.recorded import (
+from bridge.drift.known import (
     compare_events,
     event_kinds,
     is_newer,
@@ -17,6 +15,7 @@ from bridge.drift.recorded import (
     recorded_facts,
     recorded_kinds,
 )
+from bridge.drift.report import DriftFinding, DriftReport, failed, limit, markdown, passed, skipped, warning
 from bridge.rehearsal.homes import CLIS
 from tests.cli.conftest import Project, project
 from tests.drift.test_command import HELP
@@ -116,8 +115,10 @@ def test_of_the_recorded_version_nothing_is_said(project: Project) -> None:
 
 def test_markdown_holds_no_markup_of_others() -> None:
     findings = (failed("options", "--x is @nobody's <b>option</b> | `y`", "leave it out"), skipped("run", "no"))
-    report = DriftReport("drivers/a.sh", "driver", "codex", "/bin/codex", "0.170.0", findings)
-    text = markdown([report, DriftReport("b.sh", "agent", "amp")], run=False)
+    report = DriftReport(
+        script="drivers/a.sh", kind="driver", cli="codex", path="/bin/codex", version="0.170.0", findings=findings
+    )
+    text = markdown([report, DriftReport(script="b.sh", kind="agent", cli="amp")], run=False)
     assert "| driver a | codex | \\- | 0.170.0 | drifted |" in text
     assert "| agent b | amp | \\- | \\- | not installed |" in text
     assert "<b>" not in text

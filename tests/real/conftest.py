@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.rehearsal.homes import environment, furnish
-from bridge.rehearsal.sandbox import PORT, RehearsalResult, missing, rehearse
+from bridge.rehearsal.homes import PORT, environment, furnish
+from bridge.rehearsal.sandbox import RehearsalResult, missing, rehearse
 from bridge.rehearsal.scenario import ModelTurn
 
 if TYPE_CHECKING:

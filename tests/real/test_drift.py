@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bridge.cli.drift import rendered
-from bridge.drift.model import DriftFinding, DriftReport
+from bridge.drift.report import DriftFinding, DriftReport
 from bridge.resources import shipped
 from tests.real.conftest import AGENTS, DRIVERS, MAIN, ROOT, Stage
 
@@ -38,7 +38,7 @@ def drift(stage: Stage, *scripts: str) -> tuple[int | None, list[dict[str, Any]]
 def table(script: dict[str, Any]) -> str:
     """What people read of a report."""
     findings = tuple(DriftFinding.from_data(each) for each in script["findings"])
-    return rendered(DriftReport(script["script"], script["kind"], script["cli"], findings=findings))
+    return rendered(DriftReport(script=script["script"], kind=script["kind"], cli=script["cli"], findings=findings))
 
 
 def found(script: dict[str, Any], status: str) -> dict[str, str]:

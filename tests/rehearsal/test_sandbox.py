@@ -15,7 +15,8 @@ import pytest
 
 from bridge.errors import SandboxUnavailable
 from bridge.rehearsal import sandbox
-from bridge.rehearsal.sandbox import PORT, RehearsalResult, missing, rehearse
+from bridge.rehearsal.homes import PORT
+from bridge.rehearsal.sandbox import RehearsalResult, missing, rehearse
 from bridge.rehearsal.scenario import ModelTurn
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import signal
 import time
 from functools import wraps
@@ -28,7 +29,7 @@ from bridge.shell.protocol import quote
 from bridge.verify.budget import strain
 from bridge.verify.marked import path_beside, recording_beside
 from bridge.verify.probe.box import box, guarded
-from bridge.verify.probe.installed import help_of
+from bridge.verify.probe.far import REPLACED, WRAPPERS
 from bridge.verify.probe.scratch import FileChange, Scratch
 from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
 from bridge.verify.recordings import recordings_of
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bridge.help_text import HelpOf
+    from bridge.help_text import Help, HelpOf
     from bridge.process.ask import Ran
+    from bridge.rehearsal.homes import Machine
     from bridge.shell import Reply
     from bridge.shell.values import Value
     from bridge.verify.budget import Budget
@@ -202,8 +204,28 @@ class Probe:
 
     @once
     def help_of(self) -> HelpOf:
-        """What gives the help of the CLI that is installed here, where there is one."""
-        return help_of(self.scratch, lambda: self.patience)
+        """What gives the help of the CLI that is installed here, or of one of its commands: it is asked no more.
+
+        It is run in the scratch home, where it is kept from updating itself; programs that start others, or are the
+        system's, are not asked.
+        """
+        machine: Machine | None = None
+
+        def asked(path: tuple[str, ...]) -> Help | None:
+            nonlocal machine
+            name = os.path.basename(path[0])
+            if name in REPLACED or name in WRAPPERS or self.scratch.is_system_program(name):
+                return None
+            if (found := shutil.which(name)) is None:
+                return None
+            if machine is None:
+                from bridge.rehearsal.homes import Machine  # only of those who have the CLI
+
+                tmp = self.scratch.root / "tmp"
+                machine = Machine(os.environ, self.scratch.home, tmp=tmp, patience=lambda: self.patience)
+            return machine.help_of((found, *path[1:]))
+
+        return asked
 
     def close(self) -> None:
         """End the shell and remove the scratch folders. May be repeated."""
