@@ -55,7 +55,6 @@ class Help:
 
 
 def plain(text: str) -> str:
-    """Take colours, links and overstrikes out of a text."""
     return _ESCAPES.sub("", text)
 
 

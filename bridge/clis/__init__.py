@@ -125,7 +125,6 @@ class Cli(NamedTuple):
 
 @cache
 def known_clis() -> Mapping[str, Cli]:
-    """Give all of them by name, read once per process."""
     import json
 
     data = json.loads(Path(__file__).with_name("clis.json").read_bytes())
@@ -165,7 +164,6 @@ def find_cli(program: str) -> Cli | None:
 
 
 def shipped_drivers() -> Mapping[str, DriverCapabilities]:
-    """Give what the drivers that ship can do, by their names."""
     return {cli.driver.name: cli.driver for cli in known_clis().values() if cli.driver is not None}
 
 
@@ -185,7 +183,6 @@ def program_of_package(package: str) -> str:
 
 
 def login_step(program: str) -> str:
-    """Say how people log in to a CLI; `program` is its name or path."""
     name = os.path.basename(program)
     cli = find_cli(name)
     return f"log in with {name}, or give it its key" if cli is None else cli.login

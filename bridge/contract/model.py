@@ -60,8 +60,6 @@ class Absent(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """One function that a driver or an agent defines."""
-
     name: str
     hook_class: HookClass
     answers: tuple[Answer, ...]
@@ -80,13 +78,10 @@ class Hook(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Whether a script without it violates the contract."""
         return self.hook_class == "required"
 
 
 class Global(NamedTuple):
-    """One shell variable that a host and its scripts share."""
-
     name: str
     type: GlobalType
     role: Role
@@ -104,8 +99,6 @@ class Global(NamedTuple):
 
 
 class HostFunction(NamedTuple):
-    """One function that the host provides."""
-
     name: str
     meaning: str
     at_load: bool = True
@@ -137,12 +130,10 @@ class Contract(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all hooks."""
         return tuple(self.hooks)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """Names of the hooks that a script must define."""
         return tuple(name for name, hook in self.hooks.items() if hook.required)
 
     @property

@@ -30,13 +30,11 @@ _T = TypeVar("_T")
 
 @cache
 def driver_contract() -> Contract:
-    """Return the contract of drivers, read once per process."""
     return _load("driver")
 
 
 @cache
 def agent_contract() -> Contract:
-    """Return the contract of agents, read once per process."""
     return _load("agent")
 
 
@@ -47,8 +45,6 @@ def _load(kind: str) -> Contract:
 
 
 def contract_of(data: Mapping[str, Any]) -> Contract:
-    """Build a contract from data of the right shape."""
-
     def records(build: Callable[..., _T], section: str) -> Mapping[str, _T]:
         named = data.get(section, {}).items()
         return MappingProxyType({name: _record(build, {"name": name, **fields}) for name, fields in named})

@@ -51,7 +51,6 @@ class AgentTrial:
         self.home = home
 
     def run(self, prompt: str, turns: Iterable[ModelTurn]) -> AgentRun:
-        """Invoke the agent, with the display beside it, as the loop does."""
         self.model.play(turns)
         path, errors = self.home / "prompt.md", self.home / "stderr"
         path.write_text(prompt, encoding="utf-8")

@@ -49,7 +49,6 @@ class DriverTrial:
         appended: tuple[str, ...] = (),
         turns: list[ModelTurn] | None = None,
     ) -> CliRun:
-        """Build a command as the loop does, and run it."""
         self.prompt.write_text(prompt + "\n", encoding="utf-8")
         self.driver.offer_stdin()
         argv = self.driver.build_command(str(self.prompt), context, session)
@@ -93,7 +92,6 @@ def try_driver(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
 
 
 def _arrival(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
-    """Do prompt and context arrive, and do tools run?"""
     if done.reached_model(PROMPT):
         yield passed("prompt", "it arrives as it is", drift="D7")
     else:
@@ -142,7 +140,6 @@ def compare_tools(patterns: list[str], offered: frozenset[str], *, matter: bool)
 
 
 def _live(trial: DriverTrial, done: CliRun) -> Iterator[DriftFinding]:
-    """Is the live form accepted, and does the driver's filter show what the agent says?"""
     if not done.accepted:
         yield failed("live", done.complaint(), "look at what it adds to CLAUDE_CMD_ARGS")
         return

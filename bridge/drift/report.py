@@ -64,7 +64,6 @@ class DriftFinding:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
-        """Read what :meth:`as_data` wrote."""
         texts = {"drift": data["drift"] or "", "hook": data["hook"] or ""}
         return cls(**{**data, **texts, "status": DriftStatus(data["status"])})
 
@@ -113,7 +112,6 @@ class DriftReport:
 
     @property
     def newer(self) -> bool:
-        """Whether the CLI is newer than what was recorded."""
         return bool(self.recorded)
 
     @property

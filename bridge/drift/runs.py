@@ -51,7 +51,6 @@ class ScriptedModel:
         self._before = self._ask("POST", "/rehearsal/turns", as_data(turns))["asked"]
 
     def requests(self) -> list[dict[str, Any]]:
-        """The requests of the CLI's agent since the scenario began: those that offer tools."""
         since: list[dict[str, Any]] = self._ask("GET", f"/rehearsal/requests?from={self._before}")["requests"]
         return [each for each in since if each["tools"]]
 
@@ -90,7 +89,6 @@ class CliRun:
 
     @property
     def accepted(self) -> bool:
-        """Whether the CLI took the command line and ended well."""
         return self.status == 0 and bool(self.user_texts)
 
     @property
@@ -101,11 +99,9 @@ class CliRun:
 
     @property
     def first_request(self) -> str:
-        """All the words of the first request, the system's and the user's."""
         return "\n".join((self.system_text, *self.user_texts[:1]))
 
     def reached_model(self, text: str) -> bool:
-        """Whether the user's words in some request hold this text."""
         return any(text in each for each in self.user_texts)
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -172,7 +168,6 @@ def work_turns(text: str = END, *, work: str = f"echo {SECRET}") -> list[ModelTu
 
 
 def work_finding(drift: str = "") -> DriftFinding:
-    """Whether the command of :data:`WORK` was run in the working folder."""
     if Path("worked.txt").exists():
         return passed("tools work", "a command was run")
     hint = "pass the option that grants the permission: in a loop nobody can be asked for it"
@@ -182,7 +177,6 @@ def work_finding(drift: str = "") -> DriftFinding:
 def run_cli(
     model: ScriptedModel, argv: Sequence[str], turns: Iterable[ModelTurn], *, stdin: bytes | None = None
 ) -> CliRun:
-    """Run a command in the working folder, with another scenario."""
     model.play(turns)
     folder = Path(tempfile.mkdtemp(prefix="run-"))
     output, errors = folder / "output.log", folder / "errors.log"

@@ -34,7 +34,6 @@ class StreamEvent(NamedTuple):
     text: bool = False
 
     def encode(self) -> bytes:
-        """Write it as the stream has it."""
         head = f"event: {self.name}\n" if self.name else ""
         data = self.data if isinstance(self.data, str) else json.dumps(self.data)
         return f"{head}data: {data}\n\n".encode()
@@ -54,7 +53,6 @@ class Api(Protocol):
 
 
 def system_texts(request: Mapping[str, Any]) -> list[str]:
-    """Give what the system says in a request of any API, one string for each piece of text."""
     texts = _texts(request.get("system")) + _texts(request.get("instructions"))
     texts += _texts(_mapping(request.get("systemInstruction")).get("parts"))
     for message in _messages(request):
@@ -64,7 +62,6 @@ def system_texts(request: Mapping[str, Any]) -> list[str]:
 
 
 def user_texts(request: Mapping[str, Any]) -> list[str]:
-    """Give what the user says in a request of any API, in order, one string for each piece of text."""
     texts = _texts(words) if isinstance(words := request.get("input"), str) else []
     for message in _messages(request):
         if message.get("role") == "user":
@@ -98,8 +95,6 @@ def _new_id(prefix: str) -> str:
 
 
 class _Messages:
-    """Anthropic's messages API, as claude asks it."""
-
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str(tool.get("name")) for tool in request.get("tools") or []]
 
@@ -180,8 +175,6 @@ def _messages_usage(output: int) -> dict[str, Any]:
 
 
 class _ChatCompletions:
-    """OpenAI's chat completions, as opencode, copilot and qwen ask them."""
-
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str((tool.get("function") or {}).get("name")) for tool in request.get("tools") or []]
 
@@ -244,8 +237,6 @@ def _chat_stop(message: Message) -> str:
 
 
 class _Responses:
-    """OpenAI's responses API, as codex and cline ask it."""
-
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str(tool.get("name") or tool.get("type")) for tool in request.get("tools") or []]
 
@@ -453,5 +444,4 @@ APIS: Mapping[str, Api] = {
 
 
 def streams(request: Mapping[str, Any], path: str) -> bool:
-    """Say whether the answer is to be a stream; Google's API says so in the path."""
     return bool(request.get("stream")) or path.endswith(_GENERATE[1])

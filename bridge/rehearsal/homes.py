@@ -48,7 +48,6 @@ _GIT = "[user]\n\tname = Rehearsal\n\temail = rehearsal@localhost\n[init]\n\tdef
 
 
 def copilot_cache(env: Mapping[str, str]) -> Path:
-    """Where copilot has unpacked itself for this user."""
     return Path(env.get("HOME") or os.path.expanduser("~")) / ".cache" / "copilot"
 
 
@@ -212,11 +211,9 @@ class Machine:
             yield cls(env, home)
 
     def folder(self) -> Path:
-        """An empty folder that is gone afterwards."""
         return Path(tempfile.mkdtemp(dir=self._tmp))
 
     def find(self, name: str) -> str:
-        """The program's path, or ''."""
         return shutil.which(name, path=self.env.get("PATH", os.defpath)) or ""
 
     def version(self, path: str) -> tuple[str, str]:

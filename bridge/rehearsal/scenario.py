@@ -117,8 +117,6 @@ class Scenario:
 
 
 class ToolCall(NamedTuple):
-    """A tool that the model calls."""
-
     name: str
     arguments: dict[str, Any]
 
@@ -132,7 +130,6 @@ class Message(NamedTuple):
 
 
 def message_for(turn: ModelTurn, tools: Sequence[str]) -> Message:
-    """Make the message of a turn for a CLI that offers these tools."""
     if turn.call:
         return Message(turn.text, turn.think, ToolCall(turn.call, dict(turn.arguments or {})))
     if turn.run:

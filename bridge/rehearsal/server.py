@@ -44,12 +44,10 @@ class Server:
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
     def play(self, turns: Iterable[ModelTurn]) -> None:
-        """Begin another scenario."""
         with self._lock:
             self._scenario = Scenario(turns)
 
     def turn(self, request: Mapping[str, Any], path: str, tools: list[str]) -> ModelTurn:
-        """Record a request for a message, and give the turn that answers it."""
         with self._lock:
             turn = self._scenario.next(tools=bool(tools))
             self.requests.append(
@@ -92,11 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_HEAD(self) -> None:
-        """Claude asks whether anybody is there."""
         self._headers(200, {"content-length": "0"})
 
     def do_GET(self) -> None:
-        """Models, and what was asked."""
         path, _, query = self.path.partition("?")
         if path == "/rehearsal/requests":
             skipped = query.removeprefix("from=")
@@ -108,7 +104,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(404, {"error": {"message": "not found", "type": "not_found_error"}})
 
     def do_POST(self) -> None:
-        """A message of the model, or a new scenario."""
         path = self.path.split("?")[0]
         try:
             request = json.loads(self._body() or b"{}")

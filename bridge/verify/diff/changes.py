@@ -107,7 +107,6 @@ def _hunks(old: Facet, new: Facet) -> Iterable[Hunk]:
 
 
 def _agreed(hunks: Sequence[Hunk]) -> Hunk:
-    """The hunk without the neighbours on which its cases don't agree."""
     first = hunks[0]
     return first._replace(
         old_after=first.old_after if len({hunk.old_after for hunk in hunks}) == 1 else None,

@@ -88,14 +88,11 @@ class Observed(NamedTuple):
 
 
 class BuildInputs(NamedTuple):
-    """One call of ``driver_build_command``."""
-
     case: Case
     prompt: str
     build: Build
 
     def named(self, text: str) -> str:
-        """A text with its inputs called by their names."""
         texts = ((self.prompt, "<prompt>"), (self.build.context, "<context>"), (self.build.session, "<session>"))
         for value, name in sorted(texts, key=lambda pair: -len(pair[0])):
             text = text.replace(value, name) if value else text
@@ -107,7 +104,6 @@ Commands = dict[Case, tuple[Facet, BuildInputs]]
 
 
 def inputs() -> Iterator[BuildInputs]:
-    """Every combination; what is dear to change varies least."""
     names = list(_SETTINGS)
     for prompt, *labels in product(_PROMPTS, *_SETTINGS.values()):
         resume, output, tools, mode = (_SETTINGS[name][label] for name, label in zip(names, labels, strict=True))
@@ -119,7 +115,6 @@ def inputs() -> Iterator[BuildInputs]:
 
 
 def joined(elements: Facet) -> str:
-    """Arguments on one line as a shell would take them; names such as ``<prompt>`` stand for themselves."""
     quoted = (text if text.startswith("<") and text.endswith(">") else shlex.quote(text) for text in elements)
     return " ".join(quoted).replace("\n", "\\n")
 
@@ -151,8 +146,6 @@ def probe_of(path: Path) -> DriverProbe | AgentProbe:
 
 
 class _Observer:
-    """Asks one script, and keeps what it answers."""
-
     def __init__(self, probe: DriverProbe | AgentProbe) -> None:
         self.probe = probe
         self.observations: list[Observation] = []
@@ -182,7 +175,6 @@ class _Observer:
         return {"status": (str(result.status),)} | {name: lines(self.plain(text)) for name, text in texts.items()}
 
     def asked(self, hook: str) -> bool:
-        """Whether a hook is there, and did not hang before."""
         return self.probe.own(hook) and all(result.hook != hook for result in self.probe.troubles)
 
     def call(self, hook: str, *arguments: str, case: Case = (), stdin: bytes | None = None, text: str = "") -> bool:
@@ -216,7 +208,6 @@ class _Observer:
             self.note(hook, (("globals", "that it writes"),), {"globals": tuple(sorted(changes.names - {but}))})
 
     def loading(self) -> None:
-        """Observe sourcing it."""
         result, before, after = self.probe.loading()
         self.note("loading", (), self.outcome(result))
         if before is not None and after is not None:
@@ -244,7 +235,6 @@ def observe(probe: DriverProbe | AgentProbe) -> tuple[Observed, Commands]:
 
 
 def live_commands(probe: DriverProbe | AgentProbe, commands: Commands) -> tuple[Observation, ...]:
-    """``driver_prepare_live_command`` on these commands."""
     hook = "driver_prepare_live_command"
     observer = _Observer(probe)
     observer.globals_of(hook, but="LIVE_CMD_ARGS")

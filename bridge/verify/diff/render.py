@@ -35,7 +35,6 @@ def as_text(difference: Difference) -> str:
 
 
 def as_markdown(difference: Difference) -> str:
-    """For a comment on a pull request."""
     rows = [
         (change.hook, _headline(change), "\n".join(map(str.strip, _hunks(change)))) for change in difference.changes
     ]
@@ -46,7 +45,6 @@ def as_markdown(difference: Difference) -> str:
 
 
 def as_json(difference: Difference) -> str:
-    """For programs: everything."""
     document = {
         "schema": 1,
         "old": clean(str(difference.old)),

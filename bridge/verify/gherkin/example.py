@@ -37,7 +37,6 @@ class _Example:
         (folder / PROMPT_FILE).write_text(PROMPT + "\n", encoding="utf-8")
 
     def printed(self, text: str) -> None:
-        """Keep what the CLI printed."""
         (self.folder / OUTPUT).write_text(text + "\n", encoding="utf-8")
 
     def __enter__(self) -> Self:
@@ -54,8 +53,6 @@ class _Example:
 
 
 class ExampleDriver(_Example):
-    """A driver with the contract's settings, whatever the caller's environment says."""
-
     def __init__(self, script: Path, folder: Path) -> None:
         super().__init__(script, folder)
         settings = {name for name, entry in driver_contract().globals.items() if entry.role == "setting"}
@@ -63,11 +60,9 @@ class ExampleDriver(_Example):
         self.loaded = Driver.load(script, env=env, cwd=folder)
 
     def build(self, context: str = "", session: str = "") -> list[str]:
-        """The command."""
         return self.loaded.build_command(PROMPT_FILE, context, session)
 
     def close(self) -> None:
-        """End its shell."""
         self.loaded.close()
 
 
@@ -84,7 +79,6 @@ class ExampleAgent(_Example):
         self.loaded = Agent.load(script, env=env, cwd=folder, settings=settings)
 
     def run(self) -> None:
-        """Run it once, and wait for its end."""
         import shlex
 
         path = self._bin / os.path.basename(self.loaded.cli)
@@ -109,6 +103,5 @@ class ExampleAgent(_Example):
         return any(PROMPT in word or PROMPT_FILE in word for word in given)
 
     def close(self) -> None:
-        """End its shell, and forget the stand-in."""
         self.loaded.close()
         shutil.rmtree(self._bin, ignore_errors=True)

@@ -33,7 +33,6 @@ def steps() -> dict[str, object]:
 
 @pytest.fixture
 def example(script: Path, tmp_path: Path) -> Iterator[ExampleDriver | ExampleAgent]:
-    """The script, loaded, in a folder of the scenario's own."""
     made = ExampleAgent if kind_of(script) == "agent" else ExampleDriver
     with made(script, tmp_path) as loaded:
         yield loaded

@@ -92,7 +92,6 @@ def _run_one(subject: Subject, others: list[Path], *, strict: bool) -> ScriptFin
 
 
 def _scenarios(script: Path, kind: str, *, strict: bool) -> list[dict[str, Any]]:
-    """What the plugin wrote about each scenario, in the features' order."""
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-features-") as folder:
         written = Path(folder) / "scenarios.jsonl"
         settings = Path(folder) / "pytest.ini"

@@ -29,7 +29,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def script(request: pytest.FixtureRequest) -> Path | None:
-    """The script that a scenario is about."""
     path: Path | None = request.param
     return path
 

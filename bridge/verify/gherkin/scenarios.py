@@ -64,17 +64,14 @@ class Scenarios:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_bdd_before_scenario(self, request: pytest.FixtureRequest, scenario: Any) -> None:
-        """Keep the scenario that runs."""
         self._running[request.node.nodeid] = scenario
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_bdd_step_error(self, request: pytest.FixtureRequest, step: Any) -> None:
-        """Keep the step that failed."""
         self._steps[request.node.nodeid] = f"{step.keyword} {step.name}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-        """Write the result of a scenario: its call, or whatever else went wrong with it."""
         report: pytest.TestReport = yield
         ours = self._results and item.path == MODULE and item.nodeid not in self._written
         if ours and (report.when == "call" or not report.passed):
@@ -106,7 +103,6 @@ class Scenarios:
 
 
 def _scripts(config: pytest.Config) -> list[tuple[str, str]]:
-    """The scripts of the command line, and the kind that it gives them."""
     return [(text, kind) for kind in ("driver", "agent") for text in config.getoption(f"ralph_{kind}s")]
 
 
@@ -116,7 +112,6 @@ def own_features() -> Mapping[str, Path]:
 
 
 def scripts_for(config: pytest.Config, tags: Sequence[str]) -> list[Path]:
-    """The scripts of the command line that a scenario with these tags is about."""
     if OWN_TESTS.intersection(tags):
         return []
     scripts = {Path(os.path.abspath(text)): kind for text, kind in _scripts(config)}
@@ -133,6 +128,5 @@ def _script_of(item: pytest.Item) -> Path | None:
 
 
 def _example(item: pytest.Item) -> str:
-    """The row of an outline's examples."""
     row = _params(item).get("_pytest_bdd_example") or {}
     return ", ".join(f"{name}={value}" for name, value in row.items())

@@ -87,7 +87,6 @@ def kind_of(script: Path) -> Literal["driver", "agent", ""]:
 
 @cache
 def _driver_tags(script: Path) -> frozenset[str]:
-    """The driver's name, and the tags for what it can and can't do."""
     with Driver.load(script, strict=False) as driver:
         capabilities = {
             "sessions": driver.supports_sessions(),
@@ -101,7 +100,6 @@ def _driver_tags(script: Path) -> frozenset[str]:
 
 @cache
 def _recorded(script: Path) -> bool:
-    """Whether there are recordings of this agent's program."""
     with Agent.load(script) as agent:
         return bool(recordings_of(agent.cli))
 

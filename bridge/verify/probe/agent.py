@@ -91,8 +91,6 @@ class DisplayRun(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """agent_extract_response on the output that fits best."""
-
     recording: Recording
     result: HookResult
     comparison: Comparison
@@ -108,8 +106,6 @@ def _first_text(recording: Recording) -> int:
 
 
 class AgentProbe(Probe):
-    """An agent under observation."""
-
     def prepare(self, shell: Shell) -> None:
         """The host's `log`, which optional hooks may call, and its variables."""
         shell.execute(f"{_LOG}\n{self.host()}")
@@ -139,7 +135,6 @@ class AgentProbe(Probe):
 
     @once
     def cli(self) -> str | None:
-        """AGENT_CLI after loading, None when it isn't set."""
         value = self.shell.get("AGENT_CLI")
         if isinstance(value, str) and value and not value.isspace():
             self.scratch.add_cli(value.split()[0])
@@ -171,7 +166,6 @@ class AgentProbe(Probe):
 
     @once
     def recorded(self) -> list[Recording]:
-        """What its CLI prints when it is called as agent_invoke does; nothing where that isn't known."""
         line = self._line()
         if self.marked() is None and line is not None and not any("json" in word for word in line):
             return []  # as plain text
@@ -232,7 +226,6 @@ class AgentProbe(Probe):
 
     @once
     def good_status(self) -> int | None:
-        """What agent_invoke returns when all went well; None when it had to be ended."""
         self.invocation()  # raises where nothing can be run
         self.scratch.answer(FIRST.decode())
         try:
@@ -361,7 +354,6 @@ class AgentProbe(Probe):
 
     @once
     def cold_post(self) -> HookResult | None:
-        """agent_post_iteration in a shell of its own, where nothing ran before it and the CLI prints nothing."""
         if not self.has("agent_post_iteration"):
             return None
         ran = self.run(self._argv("agent_post_iteration >&2"))
@@ -373,7 +365,6 @@ class AgentProbe(Probe):
         return self._watched
 
     def run_all(self) -> None:
-        """Run what `file_changes` tells of."""
         with contextlib.suppress(ProbeFailed):
             self.invocation()
         self.display_clean()
@@ -381,7 +372,6 @@ class AgentProbe(Probe):
     # -- agent_extract_response ----------------------------------------------------------------------
 
     def extract(self, data: bytes, name: str = "output.log") -> HookResult:
-        """agent_extract_response on a file with this content."""
         return self.call("agent_extract_response", self.scratch.file(name, data))
 
     @once
@@ -436,13 +426,11 @@ class AgentProbe(Probe):
 
     @once
     def gives_anything(self) -> bool:
-        """Whether agent_extract_response gives anything at all of what was recorded."""
         said = dict.fromkeys(each.lines[each.saying(each.texts[0])[-1]] for each in streamed())
         at_the_end = b"[" + b",".join(line.strip() for line in said) + b"]\n"
         return bool(self.extract(b"".join((*said, at_the_end)), "said.log").stdout.strip())
 
     def knows_cli(self) -> bool:
-        """Whether there are recordings of its CLI."""
         return bool(self.recorded())
 
     def recording(self) -> Recording | None:
@@ -507,11 +495,9 @@ class AgentProbe(Probe):
 
     @once
     def display_short(self) -> DisplayRun | None:
-        """On the recorded output up to its last text."""
         return self._display(recording.upto_last_text() if (recording := self.recording()) else None)
 
     @once
     def display_disturbed(self) -> DisplayRun | None:
-        """The same with bad lines in the middle."""
         recording = self.recording()
         return self._display(recording, recording.bad_lines if recording is not None else ())

@@ -92,7 +92,6 @@ class LastCommand(NamedTuple):
 
     @property
     def is_test(self) -> bool:
-        """Whether it only asks something, so that all the work is done."""
         return _TEST.match(self.text) is not None
 
 
@@ -122,7 +121,6 @@ class HookResult(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What ``$(hook)`` gives."""
         return self.stdout.replace("\0", "").rstrip("\n")
 
 
@@ -135,8 +133,6 @@ class Loading(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """The shell before and after one call of a hook."""
-
     hook: str
     before: ShellState
     after: ShellState
@@ -296,7 +292,6 @@ class Probe:
 
     @once
     def functions(self) -> dict[str, str]:
-        """Its functions, name to body as bash prints it (without comments)."""
         names = [name for name in self.shell.functions() if "/" not in name]
         printed = self.shell.call("declare", "-f").stdout
         heads = [
@@ -315,12 +310,10 @@ class Probe:
         return [*self.functions().values(), *(f"'{value}'" for value in values if isinstance(value, str))]
 
     def program(self) -> str:
-        """The name or path of the CLI that prints the events."""
         raise NotImplementedError
 
     @once
     def marked(self) -> Recording | None:
-        """The recording that lies beside the script."""
         return recording_beside(self.script, os.path.basename(self.program()))
 
     def recordings(self, line: Iterable[str] | None = None) -> list[Recording]:
@@ -344,11 +337,9 @@ class Probe:
         return hook in self.functions()
 
     def own(self, hook: str) -> bool:
-        """Whether the script itself defines it, and not the host."""
         return self.has(hook)
 
     def mentions(self, variable: str) -> bool:
-        """Whether any of its functions names this variable."""
         word = re.compile(rf"\b{variable}\b")
         return any(word.search(body) for body in self.functions().values())
 
@@ -371,7 +362,6 @@ class Probe:
         return self.patience_for(1)
 
     def patience_for(self, calls: int) -> float:
-        """The same of what takes as long as several calls."""
         return max(0.1, min(calls * self.deadline, self.budget.remaining))
 
     def cut(self, hook: str) -> None:
@@ -490,7 +480,6 @@ class Probe:
         return HookResult(hook, reply.status, reply.stdout, reply.stderr, "", value)
 
     def evaluate(self, code: str) -> None:
-        """Run code of ours in the main shell, such as assignments."""
         with contextlib.suppress(HookError):
             self.shell.call("eval", code)
 
@@ -587,10 +576,8 @@ class Probe:
         return list(dict.fromkeys(own_names or filter(None, commands)))
 
     def watched(self) -> list[Watched]:
-        """What the shell was before and after each hook, once all that can be called have been."""
         return self._watched
 
     @property
     def troubles(self) -> list[HookResult]:
-        """Calls that hung, died or flooded, but for sourcing."""
         return [result for hook, result in self._stuck.items() if hook != "source"]

@@ -49,7 +49,6 @@ class Box(NamedTuple):
         return 0
 
     def marked(self, marks: set[int]) -> list[int]:
-        """Processes with one of these marks."""
         wanted = marks - {0}
         return [pid for pid in table() if self.mark(pid) in wanted] if wanted else []
 

@@ -70,7 +70,6 @@ class Build(NamedTuple):
         return usual and _PLAIN.fullmatch(self.context) is not None
 
     def settings(self) -> str:
-        """The code that sets them."""
         pairs = {
             "CLAUDE_USE_CONTINUE": self.resume,
             "CLAUDE_OUTPUT_FORMAT": self.output,
@@ -99,7 +98,6 @@ class Received(NamedTuple):
 
     @property
     def line(self) -> list[str]:
-        """Its arguments, its name first."""
         return list(self.direct[:-1] if self.known else self.direct)
 
     def count(self, text: str, *, aside: bool = True) -> int:
@@ -137,7 +135,6 @@ class LiveCommand(NamedTuple):
 
     @property
     def argv(self) -> list[str] | None:
-        """LIVE_CMD_ARGS; None when it is no array."""
         return list(self.result.value) if isinstance(self.result.value, list) else None
 
 
@@ -148,8 +145,6 @@ def _followed(arrived: Received) -> Received:
 
 
 class DriverProbe(Probe):
-    """A driver under observation."""
-
     def __init__(
         self, script: Path, bash: str, budget: Budget, deadline: float = DEADLINE, trace: str = ""
     ) -> None:
@@ -176,7 +171,6 @@ class DriverProbe(Probe):
         super()._guess_cli()
 
     def own(self, hook: str) -> bool:
-        """Whether the script itself defines the hook: false for the stubs."""
         return self.has(hook) and "default_of_the_contract" not in self.functions()[hook]
 
     # -- the simple hooks ----------------------------------------------------------------------------
@@ -213,7 +207,6 @@ class DriverProbe(Probe):
 
     @once
     def name(self) -> str:
-        """What driver_name prints, else what the file is called."""
         answer = self.answer("driver_name")
         return (answer.text if answer is not None else "") or os.path.basename(self.script).removesuffix(".sh")
 
@@ -231,7 +224,6 @@ class DriverProbe(Probe):
         return self.call("driver_check_available", watch=True), self.without_cli("driver_check_available")
 
     def without_cli(self, hook: str, *arguments: str) -> HookResult:
-        """Call a hook while the CLI is neither on PATH nor below HOME."""
         self.evaluate(f"PATH={quote(self.scratch.path_without())}; hash -r")
         moved = self.scratch.home.with_name("elsewhere")
         os.rename(self.scratch.home, moved)
@@ -286,7 +278,6 @@ class DriverProbe(Probe):
         return built._replace(false_test=last) if last is not None and last.is_test else built
 
     def last_of(self, case: Build) -> LastCommand | None:
-        """The command with whose status driver_build_command ends in this case."""
         words = ("driver_build_command", case.prompt, case.context, case.session, *case.extra)
         return self.last_command(f"{case.settings()}\n{case.host}\n{' '.join(map(quote, words))}")
 
@@ -479,7 +470,6 @@ CLAUDE_CMD_ARGS=()
             return str(error)
 
     def live_argv(self) -> list[str]:
-        """The command that is run in live mode, empty when there is none."""
         case = Build()
         live = self.live(case)
         if live is not None and live.argv is not None:
@@ -490,7 +480,6 @@ CLAUDE_CMD_ARGS=()
 
     @once
     def call_everything(self) -> None:
-        """Call every hook at least once."""
         for hook in driver_contract().hooks:
             if hook in ("driver_build_command", "driver_prepare_live_command") or not self.own(hook):
                 continue
@@ -510,11 +499,9 @@ CLAUDE_CMD_ARGS=()
         self._watching = False  # every hook has been seen; what follows is about their answers
 
     def watched(self) -> list[Watched]:
-        """What each hook moved, after every one has been called at least once."""
         self.call_everything()
         return self._watched
 
     def started_cli(self) -> list[tuple[str, str]]:
-        """Which hook started the CLI, with which command line."""
         self.call_everything()
         return self._cli_calls

@@ -132,7 +132,6 @@ class Places(NamedTuple):
     system: str
 
     def lay_out(self) -> None:
-        """Make the stand-ins for programs that must not run."""
         self.outside.mkdir()
         program = self.outside / ".stand-in"
         self._write(program, files(__package__).joinpath("far.sh").read_text())
@@ -185,7 +184,6 @@ class Places(NamedTuple):
         (self.control / "far.status").write_text(f"{status}\n")
 
     def has_arrived(self) -> bool:
-        """Whether something was started at the far end, and has told all of it."""
         return any(self.control.glob("whole.*"))
 
     def take(self, status: int) -> Arrival:
@@ -210,7 +208,6 @@ class Places(NamedTuple):
         return self._note("unfollowed").partition("\n")[0]
 
     def _note(self, name: str) -> str:
-        """What stand-ins have noted; it is forgotten."""
         note = self.control / name
         text = note.read_text(errors="replace") if note.exists() else ""
         note.unlink(missing_ok=True)
@@ -219,7 +216,6 @@ class Places(NamedTuple):
 
 @cache
 def _installed(path: str) -> tuple[str, ...]:
-    """What must not run, and is there."""
     return tuple(name for name in REPLACED if shutil.which(name, path=path))
 
 
@@ -276,7 +272,6 @@ def _bytes(text: str) -> bytes:
 
 
 def spoilt_json(value: str) -> bool:
-    """Whether this was meant as a JSON object, and is none."""
     text = re.sub(r"^--?[\w-]+=", "", value).strip()
     if not re.match(r'\{\s*"[\w-]+"\s*:', text) or not text.endswith("}"):
         return False

@@ -78,7 +78,6 @@ def on_windows(probe: DriverProbe, case: Build, machine: Windows) -> OnWindows |
 
 
 def huge_prompt(probe: DriverProbe) -> str:
-    """The path of a prompt file of more than 128 KiB."""
     name = PROMPT_FILE.replace("PROMPT", "PROMPT huge")
     probe.scratch.file(f"project/{name}", HUGE.encode())
     return name

@@ -148,7 +148,6 @@ class Scratch:
         self._note_what_is_made()
 
     def close(self) -> None:
-        """Remove all of it, and what mktemp has made for the script; else what lies elsewhere may be anybody's."""
         for path in self._made():
             with contextlib.suppress(OSError):
                 os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
@@ -187,7 +186,6 @@ class Scratch:
 
     @property
     def path(self) -> str:
-        """PATH with the scripted CLI in front."""
         return os.pathsep.join([str(self.bin), *self._system])
 
     def path_without(self) -> str:
@@ -231,7 +229,6 @@ class Scratch:
             target.chmod(0o755)
 
     def keep_cli(self, name: str) -> None:
-        """Take every other scripted CLI from PATH."""
         for file in self.bin.iterdir():
             if file.name != os.path.basename(name):
                 file.unlink()
@@ -245,7 +242,6 @@ class Scratch:
     # -- what the scripted CLI does, and did ---------------------------------------------------------
 
     def answer(self, text: str | None, status: int = 0) -> None:
-        """What the CLI prints and ends with from now on; None for nothing."""
         for name, value in (("answer", text), ("status", str(status) if status else None)):
             if value is None:
                 (self.control / name).unlink(missing_ok=True)
@@ -274,7 +270,6 @@ class Scratch:
             return ""
 
     def calls(self) -> list[str]:
-        """The command lines with which the CLI was started since the last time."""
         log = self.control / "calls"
         if not log.exists():
             return []
@@ -341,7 +336,6 @@ class Scratch:
         return False
 
     def file(self, name: str, data: bytes) -> str:
-        """A file with this content; its path."""
         place = self.root / name
         place.write_bytes(data)
         return str(place)

@@ -32,8 +32,6 @@ _SHELL_OWN = VOLATILE | {
 
 
 class ShellState(NamedTuple):
-    """One moment of a shell."""
-
     flags: str
     cwd: str
     ifs: str
@@ -63,11 +61,9 @@ class ShellState(NamedTuple):
         return found
 
     def new_names(self, later: ShellState) -> list[str]:
-        """Variables that were not there before."""
         return sorted(later.names - self.names - _SHELL_OWN)
 
     def host_changes(self, later: ShellState) -> list[str]:
-        """Variables of the host whose declaration is another one now."""
         before, after = _declared(self.host), _declared(later.host)
         return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
 
