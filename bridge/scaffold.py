@@ -12,6 +12,7 @@ import re
 import shlex
 import tempfile
 import textwrap
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,7 +149,7 @@ def feature(script: NewScript) -> str:
 def _of_driver(script: NewScript, path: Path) -> Iterator[str]:
     from bridge.verify.gherkin.example import ExampleDriver
 
-    with ExampleDriver(path, path.parent) as driver:
+    with closing(ExampleDriver(path, path.parent)) as driver:
         first = driver.build()
         yield _scenario("A new session", "When the command is built", f"Then the command is\n{_words(first)}")
         yield _scenario(

@@ -9,7 +9,7 @@ import pytest
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.verify.gherkin.selection import TAGS, applies, chosen, kind_of
+from bridge.verify.gherkin.scenarios import TAGS, applies, chosen, kind_of
 from bridge.verify.registry import load
 from tests.features.driver_bench import DriverBench, decoded
 from tests.features.oracle import array_after

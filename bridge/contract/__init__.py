@@ -10,8 +10,9 @@ from bridge.contract.model import (
     Hook,
     HostFunction,
     RecoveryStep,
+    agent_contract,
+    driver_contract,
 )
-from bridge.contract.reading import agent_contract, driver_contract
 
 __all__ = [
     "Absent",

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.contract.reading import agent_contract, driver_contract
+from bridge.contract.model import agent_contract, driver_contract
 from bridge.errors import BridgeError, ContractViolation, ScriptInvalid
 from bridge.shell import script
 

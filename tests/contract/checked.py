@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 from bridge.clis import Cli, DriverCapabilities, KnownDrift, OwnSandbox
 from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep
-from bridge.contract.reading import contract_of
+from bridge.contract.model import contract_of
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.verify.gherkin.selection import chosen
-from bridge.verify.gherkin.steps import steps
+from bridge.verify.gherkin.scenarios import chosen
+from bridge.verify.gherkin.steps import CLAUSES
 from tests.features import agent_steps, driver_steps, wiggum_steps
 from tests.features.driver_bench import DriverBench
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-globals().update(steps())
+globals().update(CLAUSES)
 for module in (driver_steps, agent_steps):
     globals().update({name: step for name, step in vars(module).items() if name.startswith("pytestbdd_stepdef")})
 globals().update(wiggum_steps.steps())

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pytest_bdd import scenarios
 
-from bridge.verify.gherkin.selection import script_features
+from bridge.verify.gherkin.scenarios import script_features
 
 scenarios(*script_features())

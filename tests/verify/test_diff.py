@@ -9,8 +9,8 @@ import pytest
 
 from bridge import resources
 from bridge.errors import ConfigurationError
-from bridge.verify.diff import Difference, Hunk, Observation, Observed, changes, compare
-from bridge.verify.diff.observe import inputs
+from bridge.verify.diff import Difference, Hunk, changes, compare
+from bridge.verify.diff.observe import Observation, Observed, inputs
 from bridge.verify.diff.render import as_markdown, as_text
 
 VERSIONS = Path(__file__).parents[1] / "data" / "verify" / "versions"

@@ -13,8 +13,7 @@ from bridge.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bridge.verify.diff import Difference
-    from bridge.verify.diff.changes import BehaviourChange
+    from bridge.verify.diff import BehaviourChange, Difference
     from bridge.verify.diff.observe import Facet
 
 _FEW = 4

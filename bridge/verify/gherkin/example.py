@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from bridge.agent import Agent
 from bridge.contract import driver_contract
@@ -12,7 +13,6 @@ from bridge.driver import Driver
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
 PROMPT_FILE, PROMPT = ".ralph/PROMPT.md", "Do the next task."
 OUTPUT = "output.log"
@@ -30,26 +30,19 @@ class _Example:
         folder: to work in; it exists.
     """
 
+    loaded: Driver | Agent
+
     def __init__(self, script: Path, folder: Path) -> None:
         self.script = script
         self.folder = folder
         (folder / ".ralph").mkdir(exist_ok=True)
         (folder / PROMPT_FILE).write_text(PROMPT + "\n", encoding="utf-8")
 
+    def close(self) -> None:
+        self.loaded.close()
+
     def printed(self, text: str) -> None:
         (self.folder / OUTPUT).write_text(text + "\n", encoding="utf-8")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End its shell."""
-        raise NotImplementedError
 
 
 class ExampleDriver(_Example):
@@ -57,13 +50,10 @@ class ExampleDriver(_Example):
         super().__init__(script, folder)
         settings = {name for name, entry in driver_contract().globals.items() if entry.role == "setting"}
         env = {name: value for name, value in os.environ.items() if name not in settings}
-        self.loaded = Driver.load(script, env=env, cwd=folder)
+        self.loaded: Driver = Driver.load(script, env=env, cwd=folder)
 
     def build(self, context: str = "", session: str = "") -> list[str]:
         return self.loaded.build_command(PROMPT_FILE, context, session)
-
-    def close(self) -> None:
-        self.loaded.close()
 
 
 class ExampleAgent(_Example):
@@ -76,11 +66,9 @@ class ExampleAgent(_Example):
         env = dict(os.environ) | {"PATH": f"{self._bin}:{os.environ.get('PATH', os.defpath)}"}
         state = folder / ".ralph"
         settings = {"RALPH_DIR": str(state), "RALPH_HOME": ".ralph", "SESSION_LOG": str(state / "session.log")}
-        self.loaded = Agent.load(script, env=env, cwd=folder, settings=settings)
+        self.loaded: Agent = Agent.load(script, env=env, cwd=folder, settings=settings)
 
     def run(self) -> None:
-        import shlex
-
         path = self._bin / os.path.basename(self.loaded.cli)
         path.write_text(_CLI.format(folder=shlex.quote(str(self.folder))), encoding="utf-8")
         path.chmod(0o755)
@@ -103,5 +91,5 @@ class ExampleAgent(_Example):
         return any(PROMPT in word or PROMPT_FILE in word for word in given)
 
     def close(self) -> None:
-        self.loaded.close()
+        super().close()
         shutil.rmtree(self._bin, ignore_errors=True)

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_bdd import scenarios
 
-from bridge.verify.gherkin import example_steps
-from bridge.verify.gherkin.scenarios import own_features, scripts_for
-from bridge.verify.gherkin.selection import script_features
-from bridge.verify.gherkin.steps import steps
+from bridge.verify.gherkin.scenarios import own_features, script_features, scripts_for
+from bridge.verify.gherkin.steps import CLAUSES, EXAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +31,10 @@ def script(request: pytest.FixtureRequest) -> Path | None:
     return path
 
 
-globals().update(steps())
+globals().update(CLAUSES)
 scenarios(*script_features())
 if own_features():
-    globals().update(example_steps.steps())
+    globals().update(EXAMPLES)
 for _feature, _script in own_features().items():
     _before = {*globals()}
     scenarios(_feature)
