@@ -25,6 +25,16 @@ Step = Literal["driver", "generic", "fallback"]
 # nothing that a shell, JSON or an option parser reads in its own way.
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:@=+~-]{0,255}")
 
+# How the CLIs say that they don't know a session (drift D17).
+_DEAD = re.compile(
+    r"no conversation found with session id|--resume requires a valid session|no rollout found for thread"
+    r"|thread/resume failed|no session, task,? or name matched|unknown session|no such session"
+    r"|(?:session|thread|conversation|chat)(?: [\w-]{6,80})? not found|invalid session id|no saved session found"
+    r"|error resuming session"
+    r"|(?:session|thread|conversation)\b.{0,80}\b(?:does not exist|has expired|expired|could not be found)",
+    re.IGNORECASE,
+)
+
 
 class SessionHooks(Protocol):
     """What the chain asks a driver; a hook that the driver doesn't have gives None.
@@ -61,6 +71,11 @@ def validate_session_id(text: str) -> str | None:
     ``null`` is what jq prints for none.
     """
     return text if _SESSION_ID.fullmatch(text) and text != "null" else None
+
+
+def is_dead_session(*texts: str | None) -> bool:
+    """Say whether a CLI's own words mean that it doesn't know the session that it was to resume."""
+    return any(text and _DEAD.search(text) for text in texts)
 
 
 def extract_session_id(lines: Iterable[bytes]) -> str | None:

@@ -12,8 +12,8 @@ from bridge.drift.report import DriftFinding, failed, limit, passed, warning
 from bridge.drift.runs import DASH, DONE, END, LARGE, PROMPT, SECRET, WORK, run_cli, work_finding, work_turns
 from bridge.driver import Driver
 from bridge.errors import BridgeError
-from bridge.loop.outcome import is_dead_session
 from bridge.rehearsal.scenario import ENDINGS, ModelTurn
+from bridge.session_id import is_dead_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.errors import HookError, OutputNotFound, OutputUnreadable
-from bridge.session_id import validate_session_id
+from bridge.session_id import is_dead_session, validate_session_id
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
@@ -17,16 +16,6 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.stream.analysis import Analysis, Limit, PermanentFailure
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
-
-# How the CLIs say that they don't know a session (drift D17).
-_DEAD = re.compile(
-    r"no conversation found with session id|--resume requires a valid session|no rollout found for thread"
-    r"|thread/resume failed|no session, task,? or name matched|unknown session|no such session"
-    r"|(?:session|thread|conversation|chat)(?: [\w-]{6,80})? not found|invalid session id|no saved session found"
-    r"|error resuming session"
-    r"|(?:session|thread|conversation)\b.{0,80}\b(?:does not exist|has expired|expired|could not be found)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +224,3 @@ def _last_line(stderr: bytes) -> str:
     """The end of stderr is where programs say why they gave up."""
     lines = stderr[-4096:].decode("utf-8", "replace").split("\n")
     return next((line for line in reversed(lines) if line.strip()), "")
-
-
-def is_dead_session(*texts: str | None) -> bool:
-    """Say whether a CLI's own words mean that it doesn't know the session that it was to resume."""
-    return any(text and _DEAD.search(text) for text in texts)

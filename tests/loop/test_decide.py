@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.outcome import Outcome, is_dead_session
+from bridge.loop.outcome import Outcome
 from bridge.loop.plan import Plan, parse_plan
 from bridge.loop.policy import Decision, Limits, LoopState, Moment, PlanPolicy, Verdict
+from bridge.session_id import is_dead_session
 
 OPEN = Plan(1, 3, "two")
 DONE = Plan(3, 3, None)

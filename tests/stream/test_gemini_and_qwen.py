@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.loop.outcome import is_dead_session
+from bridge.session_id import is_dead_session
 from bridge.stream.analysis import Analysis, RunFacts, analyze, analyze_file
 from bridge.stream.events import Details, Reader, read_output
 from tests.stream.samples import lines
