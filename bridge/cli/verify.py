@@ -17,8 +17,7 @@ from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
 from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
-from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import ReportOptions, printable, shown
+from bridge.verify.reports import FORMATS, ReportOptions, printable, shown
 from bridge.wording import duration, plural
 
 if TYPE_CHECKING:

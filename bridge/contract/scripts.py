@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.contract.model import agent_contract, driver_contract
+from bridge.contract import agent_contract, driver_contract
 from bridge.errors import BridgeError, ContractViolation, ScriptInvalid
 from bridge.shell import script
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Literal
 
-    from bridge.contract.model import Contract
+    from bridge.contract import Contract
 
 _DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\([ \t]*\)", re.MULTILINE)
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from bridge.contract import Contract, Hook
-    from bridge.contract.model import Answer
+    from bridge.contract import Answer, Contract, Hook
     from bridge.verify.registry import Check
 
 _ANSWERED: Mapping[tuple[Answer, ...], tuple[str, ...]] = {

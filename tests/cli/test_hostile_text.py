@@ -44,8 +44,7 @@ from bridge.setups.wiggum.outer import OuterState
 from bridge.swarm.status import shown
 from bridge.turn.tool import HookText
 from bridge.verify.model import Event as VerifyEvent
-from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import ReportOptions
+from bridge.verify.reports import FORMATS, ReportOptions
 from tests.command import MAIN
 from tests.terminal import Terminal
 

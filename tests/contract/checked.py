@@ -6,8 +6,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from bridge.clis import Cli, DriverCapabilities, KnownDrift, OwnSandbox
-from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep
-from bridge.contract.model import contract_of
+from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep, contract_of
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge.drift import _as_known
 from bridge.drift.drivers import _answer
-from bridge.drift.examine import _as_known
 from bridge.drift.report import DriftFinding, DriftStatus, failed, passed, warning
 from bridge.drift.runs import CliRun, both_ends, complaint
 from bridge.help_text import option_errors, read_help

@@ -23,8 +23,7 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
-from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import ReportOptions
+from bridge.verify.reports import FORMATS, ReportOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

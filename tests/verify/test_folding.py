@@ -20,8 +20,7 @@ from bridge.verify.model import (
     Severity,
 )
 from bridge.verify.registry import CHECKS
-from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import ReportOptions
+from bridge.verify.reports import FORMATS, ReportOptions
 
 from .runs import TELLING
 from .standin import load, verify

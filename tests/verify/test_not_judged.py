@@ -11,8 +11,7 @@ import pytest
 from bridge import resources
 from bridge.verify import engine
 from bridge.verify.model import CheckOutcome, ScriptFinished
-from bridge.verify.reports import FORMATS
-from bridge.verify.reports.base import ReportOptions
+from bridge.verify.reports import FORMATS, ReportOptions
 
 from .standin import verify
 

@@ -18,7 +18,7 @@ from tap.parser import Parser
 from bridge.verify import registry
 from bridge.verify.harms import ENDS_THE_LOOP
 from bridge.verify.model import CheckOutcome, CheckResult, Finding, Severity
-from bridge.verify.reports.base import ReportOptions, fails
+from bridge.verify.reports import ReportOptions, fails
 from tests.machine import cases
 from tests.verify.runs import PLAIN, RUN, TELLING, render, runs
 from tests.verify.sarif import sarif_run

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.diff.observe import joined
-from bridge.verify.reports.base import clean, printable
+from bridge.verify.reports import clean, printable
 from bridge.verify.reports.people import table
 from bridge.wording import plural
 

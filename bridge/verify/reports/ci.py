@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import CheckOutcome, Severity
-from bridge.verify.reports.base import (
+from bridge.verify.reports import (
     FEW,
     Report,
     counts,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from bridge.verify.model import CheckResult, Coverage, Finding, RunFinished, ScriptFinished
-    from bridge.verify.reports.base import ReportOptions
+    from bridge.verify.reports import ReportOptions
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

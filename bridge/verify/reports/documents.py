@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from bridge._version import __version__
 from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, Severity
-from bridge.verify.reports.base import Report, clean, described, shown, unjudged
+from bridge.verify.reports import Report, clean, described, shown, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from bridge.verify.model import CheckResult, Coverage, Event, Finding, Fix, Mend
-    from bridge.verify.reports.base import ReportOptions
+    from bridge.verify.reports import ReportOptions
 
 _TOOL = {"name": "ralph-bridge", "version": __version__}
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
-from bridge.verify.reports.base import (
+from bridge.verify.reports import (
     FEW,
     Report,
     counts,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from bridge.verify.model import Finding, Mend, RunFinished
-    from bridge.verify.reports.base import ReportOptions
+    from bridge.verify.reports import ReportOptions
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
