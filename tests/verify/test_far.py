@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.verify.probe.far import REPLACED, decoded
+from bridge.verify.probe.commands import decoded
+from bridge.verify.probe.far import REPLACED
 from tests.machine import mostly_slow
 
 from .mutants import sound_scripts

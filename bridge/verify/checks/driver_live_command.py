@@ -20,7 +20,7 @@ from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bridge.verify.probe.driver import LiveCommand
+    from bridge.verify.probe.commands import LiveCommand
     from bridge.verify.subject import Subject
 
 HOOK = "driver_prepare_live_command"

@@ -10,7 +10,7 @@ from bridge.verify.command_line import beyond
 from bridge.verify.harms import FRAGILE, WRONG_SESSION
 from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.probe import SESSION, Build
-from bridge.verify.probe.driver import OTHER_SESSIONS
+from bridge.verify.probe.commands import OTHER_SESSIONS
 from bridge.verify.recordings import Recording, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 

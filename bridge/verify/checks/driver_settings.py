@@ -21,7 +21,7 @@ from bridge.verify.harms import (
 )
 from bridge.verify.model import INFO, WARNING, Aspect
 from bridge.verify.probe import ALLOWED, Build, DriverProbe
-from bridge.verify.probe.far import decoded
+from bridge.verify.probe.commands import decoded
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from bridge.verify.registry import BOTH, Problem, behaviour, said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.probe.base import Probe, StrictRun, Watched
+    from bridge.verify.probe.base import Probe
     from bridge.verify.probe.scratch import FileChange
+    from bridge.verify.probe.state import StrictRun, Watched
     from bridge.verify.subject import Subject
 
 AGENT_HOOKS = ("agent_invoke", "agent_extract_response", "agent_format_display")

@@ -7,9 +7,11 @@ with Subject(path) as subject:
 from __future__ import annotations
 
 from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.base import DEADLINE, TROUBLE, HookResult, Probe, ProbeFailed
-from bridge.verify.probe.driver import ALLOWED, MISSING, SESSION, Build, DriverProbe
+from bridge.verify.probe.base import DEADLINE, Probe
+from bridge.verify.probe.commands import ALLOWED, MISSING, SESSION, Build
+from bridge.verify.probe.driver import DriverProbe
 from bridge.verify.probe.scratch import end_leftovers
+from bridge.verify.probe.state import TROUBLE, HookResult, ProbeFailed
 
 __all__ = [
     "ALLOWED",

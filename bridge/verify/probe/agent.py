@@ -15,16 +15,18 @@ from bridge.process.ask import TOO_LONG
 from bridge.process.ladder import end_session
 from bridge.process.table import members, resting
 from bridge.verify.budget import strain
-from bridge.verify.probe.base import SEVERAL, HookResult, Probe, ProbeFailed, once
+from bridge.verify.probe.base import SEVERAL, Probe, once
 from bridge.verify.probe.box import box
-from bridge.verify.probe.far import REPLACED, UNFOLLOWED, strings_in_json, why_unjudged
+from bridge.verify.probe.commands import strings_in_json
+from bridge.verify.probe.far import REPLACED, UNFOLLOWED, why_unjudged
+from bridge.verify.probe.state import HookResult, ProbeFailed
 from bridge.verify.recordings import Comparison, Recording, compare, plain, recordings_of, streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.shell import Shell
-    from bridge.verify.probe.base import Watched
+    from bridge.verify.probe.state import Watched
 
 _LOG = "log() { \\builtin printf '%s\\n' \"$*\" >&2; }"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -10,17 +10,9 @@ import shutil
 import signal
 import time
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from bridge.errors import (
-    BridgeError,
-    HookError,
-    HookExited,
-    HookInterrupted,
-    HookTimeout,
-    OutputLimitExceeded,
-    ShellDied,
-)
+from bridge.errors import HookError
 from bridge.process.ask import TOO_LONG, ask
 from bridge.process.ladder import send
 from bridge.process.table import command_of, environments
@@ -31,7 +23,20 @@ from bridge.verify.marked import path_beside, recording_beside
 from bridge.verify.probe.box import box, guarded
 from bridge.verify.probe.far import REPLACED, WRAPPERS
 from bridge.verify.probe.scratch import FileChange, Scratch
-from bridge.verify.probe.state import CAPTURE, DEFINE, ShellState, state_of
+from bridge.verify.probe.state import (
+    CAPTURE,
+    DEFINE,
+    TROUBLE,
+    TROUBLES,
+    HookResult,
+    LastCommand,
+    Loading,
+    ProbeFailed,
+    ShellState,
+    StrictRun,
+    Watched,
+    state_of,
+)
 from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
@@ -42,7 +47,6 @@ if TYPE_CHECKING:
     from bridge.process.ask import Ran
     from bridge.rehearsal.homes import Machine
     from bridge.shell import Reply
-    from bridge.shell.values import Value
     from bridge.verify.budget import Budget
     from bridge.verify.probe.far import Arrival
     from bridge.verify.recordings import Recording
@@ -60,91 +64,8 @@ _WHILE = 0.5
 """Seconds after which what still runs in the background was meant to go on."""
 
 _ASKED_FOR = re.compile(r"""(?:command\s+-[vV]|type\s+-[pPt]+|which|hash)\s+["']?([A-Za-z][\w.+-]*)["']?""")
-_TROUBLES: dict[type[HookError], str] = {
-    HookExited: "exited",
-    HookTimeout: "hung",
-    ShellDied: "died",
-    OutputLimitExceeded: "flooded",
-    HookInterrupted: "interrupted",
-}
-TROUBLE = {
-    "hung": "does not end",
-    "died": "ends the shell",
-    "exited": "calls exit",
-    "flooded": "prints without end",
-    "interrupted": "is interrupted",
-}
-"""What each trouble of a `HookResult` is, in words."""
-
 _P = TypeVar("_P", bound="Probe")
 _T = TypeVar("_T")
-
-
-class ProbeFailed(BridgeError, RuntimeError):
-    """The script could not be observed, so the check can't tell."""
-
-
-class LastCommand(NamedTuple):
-    """The command with whose status a call ended. line: where it stands; None when that is in another file."""
-
-    text: str
-    line: int | None
-
-    @property
-    def is_test(self) -> bool:
-        return _TEST.match(self.text) is not None
-
-
-_TEST = re.compile(r"!? *(\[\[? |test |\(\(|let |command -[vV] |type |hash |e?grep -\w*q)")
-
-
-class HookResult(NamedTuple):
-    """How one call went.
-
-    trouble: empty, or how it failed to come back: ``exited``, ``hung``, ``died``, ``flooded``, ``interrupted``.
-    value: of the global that was asked for.
-    false_test: the test at its very end that was false: but for that status it has done its work.
-    """
-
-    hook: str
-    status: int
-    stdout: str
-    stderr: str
-    trouble: str = ""
-    value: Value | None = None
-    false_test: LastCommand | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether it came back with status 0, or failed by nothing but the status of a test at its end."""
-        return not self.trouble and (self.status == 0 or self.false_test is not None)
-
-    @property
-    def text(self) -> str:
-        return self.stdout.replace("\0", "").rstrip("\n")
-
-
-class Loading(NamedTuple):
-    """Sourcing the script: how it went, and the shell before and after (None where it could not be looked at)."""
-
-    result: HookResult
-    before: ShellState | None
-    after: ShellState | None
-
-
-class Watched(NamedTuple):
-    hook: str
-    before: ShellState
-    after: ShellState
-
-
-class StrictRun(NamedTuple):
-    """How far the script came in a plain bash with errexit, as the controllers have it."""
-
-    loaded: bool
-    reached: tuple[str, ...]
-    status: int
-    stderr: str
 
 
 def once(observe: Callable[[_P], _T]) -> Callable[[_P], _T]:
@@ -466,7 +387,7 @@ class Probe:
         try:
             reply = run()
         except HookError as error:
-            trouble = next((word for kind, word in _TROUBLES.items() if isinstance(error, kind)), "died")
+            trouble = next((word for kind, word in TROUBLES.items() if isinstance(error, kind)), "died")
             if trouble == "hung" and hook != "source":
                 self.cut(hook)
             if trouble == "exited" and error.state_lost:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
 from bridge.shell.protocol import quote
-from bridge.verify.probe.base import DEADLINE, HookResult, LastCommand, Probe, ProbeFailed, once
-from bridge.verify.probe.far import WRAPPERS, decoded, why_unjudged
+from bridge.verify.probe.base import DEADLINE, Probe, once
+from bridge.verify.probe.commands import (
+    MISSING,
+    OTHER_SESSIONS,
+    SESSION,
+    Build,
+    LiveCommand,
+    Received,
+    followed,
+)
+from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE
+from bridge.verify.probe.state import HookResult, LastCommand, ProbeFailed
 from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
@@ -23,15 +33,8 @@ if TYPE_CHECKING:
     from bridge.shell import Shell
     from bridge.stream.jq import Filter
     from bridge.verify.budget import Budget
-    from bridge.verify.probe.base import Watched
     from bridge.verify.probe.far import Arrival
-
-SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
-OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
-
-MISSING = ".ralph/no such prompt.md"
-
-ALLOWED = ("Read", "Bash(git *)", "Write(*)", "Edit(*.md)")
+    from bridge.verify.probe.state import Watched
 
 
 def loop_functions() -> str:
@@ -42,106 +45,10 @@ def loop_functions() -> str:
 
 
 _NAME = re.compile(r"\w[\w.+-]*")
-_PLAIN = re.compile(r"[\w #.:-]*")
 
 
 def _command(built: HookResult) -> list[str] | None:
     return list(built.value) if built.ok and isinstance(built.value, list) and built.value else None
-
-
-class Build(NamedTuple):
-    """One call of ``driver_build_command`` and the settings it is made under; None leaves a setting unset."""
-
-    prompt: str = PROMPT_FILE
-    context: str = ""
-    session: str = ""
-    resume: str | None = "false"
-    output: str | None = "json"
-    mode: str | None = "bypassPermissions"
-    tools: str | None = ""
-    extra: tuple[str, ...] = ()
-    host: str = ""
-    """Code that is run before, in the same call: how this host differs from others."""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every driver has to build a command for it: nothing in it is strange."""
-        usual = (self.prompt, self.extra, self.host) == (PROMPT_FILE, (), "") and bool(self.mode and self.output)
-        return usual and _PLAIN.fullmatch(self.context) is not None
-
-    def settings(self) -> str:
-        pairs = {
-            "CLAUDE_USE_CONTINUE": self.resume,
-            "CLAUDE_OUTPUT_FORMAT": self.output,
-            "CLAUDE_PERMISSION_MODE": self.mode,
-            "CLAUDE_ALLOWED_TOOLS": self.tools,
-        }
-        return "\n".join(
-            f"{n}={quote(v)}" if v is not None else f"\\builtin unset -v {n}" for n, v in pairs.items()
-        )
-
-
-class Received(NamedTuple):
-    """What the program at the far end of a command is given.
-
-    direct: its arguments and its stdin. beside: its environment, and the files that its arguments name.
-    known: whether it was started; otherwise `direct` is the command itself. refusal: what a program on the way says
-    that starts nothing. unfollowed: a program on the way that is not followed: nothing of this can be
-    judged.
-    """
-
-    direct: tuple[str, ...]
-    beside: tuple[str, ...] = ()
-    known: bool = True
-    refusal: str = ""
-    unfollowed: str = ""
-
-    @property
-    def line(self) -> list[str]:
-        return list(self.direct[:-1] if self.known else self.direct)
-
-    def count(self, text: str, *, aside: bool = True) -> int:
-        """How often a text arrives there, as it is or in a form from which it can be had back.
-
-        aside: what is beside the command counts, too.
-        """
-        beside = self.beside if aside else ()
-        for values in (self.direct, beside):
-            if found := sum(value.count(text) for value in values):
-                return found
-        return sum(value.count(text) for value in decoded((*self.direct, *beside)))
-
-
-class LiveCommand(NamedTuple):
-    """One call of ``driver_prepare_live_command``.
-
-    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it. arrived:
-    what arrives of it at its far end, as far as that is followed.
-    """
-
-    result: HookResult
-    command: list[str]
-    left: list[str]
-    arrived: Received = Received((), known=False)
-
-    @property
-    def received(self) -> Received:
-        """What arrives of it at its far end.
-
-        Raises:
-            ProbeFailed: it is started by something that is not followed.
-        """
-        return _followed(self.arrived)
-
-    @property
-    def argv(self) -> list[str] | None:
-        return list(self.result.value) if isinstance(self.result.value, list) else None
-
-
-def _followed(arrived: Received) -> Received:
-    if arrived.unfollowed:
-        raise ProbeFailed(why_unjudged(arrived.unfollowed))
-    return arrived
 
 
 class DriverProbe(Probe):
@@ -316,7 +223,7 @@ CLAUDE_CMD_ARGS=()
         Raises:
             ProbeFailed: it is started by something that is not followed.
         """
-        return _followed(self.arrived(case))
+        return followed(self.arrived(case))
 
     def arrived(self, case: Build) -> Received:
         """The same, as far as it is followed."""

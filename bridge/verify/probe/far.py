@@ -6,21 +6,15 @@ the real ones, so that none of these is ever started.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
-import json
 import os
 import re
-import shlex
 import shutil
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -225,86 +219,3 @@ def why_unjudged(program: str) -> str:
         f"what {program} starts is not followed; where the command begins with the CLI, or with one of "
         f"{', '.join(sorted(FOLLOWED - {'command'}))}, this can be judged"
     )
-
-
-def decoded(values: Iterable[str]) -> list[str]:
-    """What the far end can have back of these: what is JSON, base64, quoted for a shell, or percent-encoded."""
-    found: dict[str, None] = {}
-    for value in values:
-        inner = [text for text in _decode(value) if text != value]
-        found.update(dict.fromkeys(inner))
-        for text in inner:
-            found.update(dict.fromkeys(more for more in _decode(text) if more != text))
-    return list(found)
-
-
-def _decode(value: str) -> Iterator[str]:
-    yield from strings_in_json(value)
-    yield from _base64(value)
-    if re.search(r"[\\']", value):
-        with contextlib.suppress(ValueError):
-            yield from shlex.split(_ANSI_C.sub(_plain_quotes, value))
-    if re.search(r"%[0-9A-Fa-f]{2}", value):
-        yield unquote(value, errors="surrogateescape")
-
-
-_ANSI_C = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "E": "\x1b", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-
-
-def _plain_quotes(found: re.Match[str]) -> str:
-    """``$'...'``, as ``%q`` of bash writes it, in quotes that every shell knows."""
-
-    def byte(escape: re.Match[str]) -> bytes:
-        text = escape[1]
-        return bytes((int(text, 8) & 255,)) if text.isdigit() else _ESCAPES.get(text, text).encode()
-
-    parts = re.split(r"(\\(?:[0-7]{1,3}|.))", found[1], flags=re.DOTALL)
-    whole = b"".join(
-        byte(escape) if (escape := re.fullmatch(r"\\([0-7]{1,3}|.)", part, re.DOTALL)) else _bytes(part)
-        for part in parts
-    )
-    return shlex.quote(whole.decode("utf-8", "surrogateescape"))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def spoilt_json(value: str) -> bool:
-    text = re.sub(r"^--?[\w-]+=", "", value).strip()
-    if not re.match(r'\{\s*"[\w-]+"\s*:', text) or not text.endswith("}"):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return True
-    return False
-
-
-def strings_in_json(value: str) -> Iterator[str]:
-    """The strings of the first JSON value in a text; none when that is no JSON."""
-    start = re.search(r"[{\[\"]", value)
-    if start is None:
-        return
-    try:
-        left = [json.JSONDecoder().raw_decode(value[start.start() :])[0]]
-    except (ValueError, RecursionError):
-        return
-    while left:
-        node = left.pop()
-        if isinstance(node, str):
-            yield node
-        elif isinstance(node, dict):
-            left += node.values()
-        elif isinstance(node, list):
-            left += node
-
-
-def _base64(value: str) -> Iterator[str]:
-    for word in re.findall(r"[A-Za-z0-9+/_-]{16,}={0,2}", value.replace("\n", "")):
-        if len(word) % 4 == 0:
-            try:
-                yield base64.b64decode(word.translate({45: 43, 95: 47}), validate=True).decode()
-            except (binascii.Error, ValueError):
-                continue

@@ -8,7 +8,8 @@ from bridge.shell.protocol import quote
 from bridge.verify.probe.scratch import PROMPT_FILE
 
 if TYPE_CHECKING:
-    from bridge.verify.probe.driver import Build, DriverProbe
+    from bridge.verify.probe.commands import Build
+    from bridge.verify.probe.driver import DriverProbe
 
 HUGE = "".join(f"{n}. one of many steps of a plan that has grown for months\n" for n in range(2400))
 """A prompt of more than 128 KiB, which Linux takes for no argument."""

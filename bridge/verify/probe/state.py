@@ -1,10 +1,89 @@
-"""What a script must leave as it found it, read from the living bash in one exchange without a fork."""
+"""What is observed: how a call went, and what a script must leave as it found it.
+
+The latter is read from the living bash in one exchange without a fork.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.errors import (
+    BridgeError,
+    HookError,
+    HookExited,
+    HookInterrupted,
+    HookTimeout,
+    OutputLimitExceeded,
+    ShellDied,
+)
 from bridge.shell.values import VOLATILE
+
+if TYPE_CHECKING:
+    from bridge.shell.values import Value
+
+TROUBLES: dict[type[HookError], str] = {
+    HookExited: "exited",
+    HookTimeout: "hung",
+    ShellDied: "died",
+    OutputLimitExceeded: "flooded",
+    HookInterrupted: "interrupted",
+}
+TROUBLE = {
+    "hung": "does not end",
+    "died": "ends the shell",
+    "exited": "calls exit",
+    "flooded": "prints without end",
+    "interrupted": "is interrupted",
+}
+"""What each trouble of a `HookResult` is, in words."""
+
+
+class ProbeFailed(BridgeError, RuntimeError):
+    """The script could not be observed, so the check can't tell."""
+
+
+class LastCommand(NamedTuple):
+    """The command with whose status a call ended. line: where it stands; None when that is in another file."""
+
+    text: str
+    line: int | None
+
+    @property
+    def is_test(self) -> bool:
+        return _TEST.match(self.text) is not None
+
+
+_TEST = re.compile(r"!? *(\[\[? |test |\(\(|let |command -[vV] |type |hash |e?grep -\w*q)")
+
+
+class HookResult(NamedTuple):
+    """How one call went.
+
+    trouble: empty, or how it failed to come back: ``exited``, ``hung``, ``died``, ``flooded``, ``interrupted``.
+    value: of the global that was asked for.
+    false_test: the test at its very end that was false: but for that status it has done its work.
+    """
+
+    hook: str
+    status: int
+    stdout: str
+    stderr: str
+    trouble: str = ""
+    value: Value | None = None
+    false_test: LastCommand | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it came back with status 0, or failed by nothing but the status of a test at its end."""
+        return not self.trouble and (self.status == 0 or self.false_test is not None)
+
+    @property
+    def text(self) -> str:
+        return self.stdout.replace("\0", "").rstrip("\n")
+
+
+# -- the shell ---------------------------------------------------------------------------------------------------
 
 DEFINE = r"""__rb_capture() {
 \builtin printf '%s\0' "$-" "${PWD-}" "${IFS-unset}" "$1"
@@ -95,3 +174,26 @@ def state_of(printed: str) -> ShellState | None:
         frozenset(n for n in names.split() if not n.startswith("__rb_")),
         host,
     )
+
+
+class Loading(NamedTuple):
+    """Sourcing the script: how it went, and the shell before and after (None where it could not be looked at)."""
+
+    result: HookResult
+    before: ShellState | None
+    after: ShellState | None
+
+
+class Watched(NamedTuple):
+    hook: str
+    before: ShellState
+    after: ShellState
+
+
+class StrictRun(NamedTuple):
+    """How far the script came in a plain bash with errexit, as the controllers have it."""
+
+    loaded: bool
+    reached: tuple[str, ...]
+    status: int
+    stderr: str
