@@ -149,7 +149,7 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
         if any(check.phase == "behaviour" for check in run.checks):
-            import_module("bridge.verify.probe").end_leftovers()
+            import_module("bridge.verify.probe.scratch").end_leftovers()
     yield RunFinished(
         len(run.scripts),
         severities[Severity.ERROR],

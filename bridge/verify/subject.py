@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from bridge.contract import Contract
     from bridge.verify.facts import Effects, Facts, Reading
     from bridge.verify.model import Fix, Kind
-    from bridge.verify.probe import AgentProbe, DriverProbe
+    from bridge.verify.probe.agent import AgentProbe
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.registry import Problem
 
 _PATIENCE = 20.0
@@ -196,7 +197,8 @@ class Subject:
     def probe(self) -> DriverProbe | AgentProbe:
         """What it does when it is run, as a driver or as an agent; made when the first check asks for it."""
         if self._probe is None:
-            from bridge.verify.probe import AgentProbe, DriverProbe  # looking at a script doesn't take them
+            from bridge.verify.probe.agent import AgentProbe  # looking at a script doesn't take them
+            from bridge.verify.probe.driver import DriverProbe
 
             self.budget.start()
             kind = AgentProbe if self.kind == "agent" else DriverProbe
@@ -218,7 +220,7 @@ class Subject:
     @property
     def driver(self) -> DriverProbe:
         """The probe of a script that is a driver."""
-        from bridge.verify.probe import DriverProbe
+        from bridge.verify.probe.driver import DriverProbe
 
         assert isinstance(self.probe, DriverProbe)
         return self.probe
@@ -226,7 +228,7 @@ class Subject:
     @property
     def agent(self) -> AgentProbe:
         """The probe of a script that is an agent."""
-        from bridge.verify.probe import AgentProbe
+        from bridge.verify.probe.agent import AgentProbe
 
         assert isinstance(self.probe, AgentProbe)
         return self.probe

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.verify.probe import Build, ProbeFailed
+from bridge.verify.probe.commands import Build
+from bridge.verify.probe.state import ProbeFailed
 from bridge.verify.recordings import compare, recordings, recordings_of
 
 from .mutants import sound_scripts

@@ -22,7 +22,7 @@ from bridge.verify.model import (
     ScriptFinished,
     ScriptStarted,
 )
-from bridge.verify.probe import DriverProbe
+from bridge.verify.probe.driver import DriverProbe
 from bridge.verify.registry import CannotTell, Check, NotApplicable, Problem
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.probe import AgentProbe
-    from bridge.verify.probe.agent import DisplayRun, Extraction
+    from bridge.verify.probe.agent import AgentProbe, DisplayRun, Extraction
     from bridge.verify.recordings import Recording
     from bridge.verify.subject import Subject
 

@@ -27,7 +27,7 @@ from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.probe import AgentProbe
+    from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.subject import Subject
 
 GLUED = re.compile(r"--?[A-Za-z][\w-]*[ \t]+-{1,2}[A-Za-z]")

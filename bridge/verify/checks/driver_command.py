@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.command_line import shell_name
 from bridge.verify.harms import FRAGILE, GOOD_TO_KNOW, RUNS_CODE, WRONG_COMMAND, WRONG_PROMPT, WRONG_STATUS
 from bridge.verify.model import INFO, Aspect
-from bridge.verify.probe import MISSING, SESSION, Build, DriverProbe
-from bridge.verify.probe.commands import spoilt_json, strings_in_json
+from bridge.verify.probe.commands import MISSING, SESSION, Build, spoilt_json, strings_in_json
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.probe.scratch import FILES, PROMPT_FILE, PROMPT_PARTS, part_file
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
@@ -20,6 +19,7 @@ from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
 HOOK = "driver_build_command"

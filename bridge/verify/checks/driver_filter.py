@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.harms import WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING, Aspect
-from bridge.verify.probe import Build
+from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import Comparison, Recording, compare, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.stream.jq import Filter
-    from bridge.verify.probe import DriverProbe
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
 FILTER = "driver_stream_filter"

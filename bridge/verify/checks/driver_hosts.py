@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks.driver_command import CONTEXT, prompt_text
 from bridge.verify.harms import WRONG_COMMAND, WRONG_PROMPT
 from bridge.verify.model import INFO, WARNING
-from bridge.verify.probe import Build
-from bridge.verify.probe.commands import Received
+from bridge.verify.probe.commands import Build, Received
 from bridge.verify.probe.hosts import HUGE, huge_prompt, on_windows, windows_machines, with_stdin
 from bridge.verify.registry import DRIVER, NotApplicable, Problem, behaviour, said
 

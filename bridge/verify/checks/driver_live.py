@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks.driver_sessions import EXTRACT, FALLBACK
 from bridge.verify.harms import TAKEN_FOR_ANOTHER
 from bridge.verify.model import WARNING, Aspect
-from bridge.verify.probe import Build, DriverProbe
+from bridge.verify.probe.commands import Build
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.clis import DriverCapabilities
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
 HOOK = "driver_prepare_live_command"

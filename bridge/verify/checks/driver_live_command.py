@@ -13,7 +13,7 @@ from bridge.verify.checks.driver_command import prompt_text
 from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option
 from bridge.verify.harms import CHANGES_THE_LOOP, WRONG_COMMAND, WRONG_DISPLAY
 from bridge.verify.model import INFO, WARNING
-from bridge.verify.probe import Build, DriverProbe
+from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import compare, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bridge.verify.probe.commands import LiveCommand
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
 HOOK = "driver_prepare_live_command"

@@ -21,8 +21,8 @@ from bridge.verify.command_line import (
 )
 from bridge.verify.harms import WRONG_COMMAND
 from bridge.verify.model import INFO
-from bridge.verify.probe import ALLOWED, AgentProbe, Build
-from bridge.verify.probe.agent import PROMPT
+from bridge.verify.probe.agent import PROMPT, AgentProbe
+from bridge.verify.probe.commands import ALLOWED, Build
 from bridge.verify.probe.far import WRAPPERS
 from bridge.verify.registry import BOTH, DRIVER, Problem, behaviour, said
 

@@ -9,15 +9,15 @@ from bridge.verify.checks.driver_command import HOOK, prompt_text
 from bridge.verify.command_line import beyond
 from bridge.verify.harms import FRAGILE, WRONG_SESSION
 from bridge.verify.model import INFO, WARNING, Aspect
-from bridge.verify.probe import SESSION, Build
-from bridge.verify.probe.commands import OTHER_SESSIONS
+from bridge.verify.probe.commands import OTHER_SESSIONS, SESSION, Build
 from bridge.verify.recordings import Recording, streamed
 from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.probe import DriverProbe, HookResult
+    from bridge.verify.probe.driver import DriverProbe
+    from bridge.verify.probe.state import HookResult
     from bridge.verify.subject import Subject
 
 

@@ -20,13 +20,13 @@ from bridge.verify.harms import (
     WRONG_SESSION,
 )
 from bridge.verify.model import INFO, WARNING, Aspect
-from bridge.verify.probe import ALLOWED, Build, DriverProbe
-from bridge.verify.probe.commands import decoded
+from bridge.verify.probe.commands import ALLOWED, Build, decoded
 from bridge.verify.registry import DRIVER, Problem, behaviour, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.harms import CHANGES_THE_LOOP, COSTS, ENDS_THE_LOOP, NOISE
 from bridge.verify.model import ERROR, INFO, WARNING, Aspect
-from bridge.verify.probe import TROUBLE
+from bridge.verify.probe.state import TROUBLE
 from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, static
 
 if TYPE_CHECKING:

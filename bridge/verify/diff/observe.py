@@ -12,7 +12,9 @@ from bridge.contract import agent_contract, driver_contract
 from bridge.errors import ConfigurationError, HookError, ScriptInvalid
 from bridge.shell import script
 from bridge.verify.budget import Budget
-from bridge.verify.probe import AgentProbe, Build, DriverProbe
+from bridge.verify.probe.agent import AgentProbe
+from bridge.verify.probe.commands import Build
+from bridge.verify.probe.driver import DriverProbe
 from bridge.verify.probe.scratch import PROMPT_FILE
 from bridge.verify.recordings import streamed
 from bridge.verify.subject import Subject
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.stream.jq import Filter
-    from bridge.verify.probe import HookResult
+    from bridge.verify.probe.state import HookResult
 
 Case = tuple[tuple[str, str], ...]
 """The inputs of one call: pairs of what was varied and a word for its value, such as ``("session", "an id")``."""
