@@ -197,12 +197,15 @@ class Subject:
     def probe(self) -> DriverProbe | AgentProbe:
         """What it does when it is run, as a driver or as an agent; made when the first check asks for it."""
         if self._probe is None:
-            from bridge.verify.probe.agent import AgentProbe  # looking at a script doesn't take them
-            from bridge.verify.probe.driver import DriverProbe
-
             self.budget.start()
-            kind = AgentProbe if self.kind == "agent" else DriverProbe
-            self._probe = kind(self.path, self.bash, self.budget, trace=self._tracing())
+            if self.kind == "agent":  # looking at a script takes no probe, and running it only one of them
+                from bridge.verify.probe.agent import AgentProbe
+
+                self._probe = AgentProbe(self.path, self.bash, self.budget, trace=self._tracing())
+            else:
+                from bridge.verify.probe.driver import DriverProbe
+
+                self._probe = DriverProbe(self.path, self.bash, self.budget, trace=self._tracing())
         return self._probe
 
     def _tracing(self) -> str:
