@@ -20,7 +20,7 @@ from bridge.verify.harms import (
     WRONG_STATUS,
 )
 from bridge.verify.model import INFO, WARNING, Aspect
-from bridge.verify.probe.agent import FIRST, PROMPT_FILE, SECOND, STATUS
+from bridge.verify.probe.agent_runs import FIRST, PROMPT_FILE, SECOND, STATUS
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
 

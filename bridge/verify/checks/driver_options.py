@@ -21,7 +21,8 @@ from bridge.verify.command_line import (
 )
 from bridge.verify.harms import WRONG_COMMAND
 from bridge.verify.model import INFO
-from bridge.verify.probe.agent import PROMPT, AgentProbe
+from bridge.verify.probe.agent import AgentProbe
+from bridge.verify.probe.agent_runs import PROMPT
 from bridge.verify.probe.commands import ALLOWED, Build
 from bridge.verify.probe.far import WRAPPERS
 from bridge.verify.registry import BOTH, DRIVER, Problem, behaviour, said
@@ -142,7 +143,7 @@ def _misread(subject: Subject, line: Sequence[str], texts: Sequence[str], hook: 
     elif (taken := swallowed(line, texts, ALLOWED)) is not None:
         yield _swallows(taken.option, taken.word, texts, hook)
     elif is_doubtful(line, texts):
-        read = options_taken(line, probe.help_of()) or ()
+        read = options_taken(line, probe.help_of) or ()
         if (taken := swallowed_by(read, texts)) is not None:
             yield _swallows(taken.option, taken.word, texts, hook)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bridge.help_text import Help, HelpOf
+    from bridge.help_text import Help
     from bridge.process.ask import Ran
     from bridge.rehearsal.homes import Machine
     from bridge.shell import Reply
@@ -64,6 +64,9 @@ _WHILE = 0.5
 """Seconds after which what still runs in the background was meant to go on."""
 
 _ASKED_FOR = re.compile(r"""(?:command\s+-[vV]|type\s+-[pPt]+|which|hash)\s+["']?([A-Za-z][\w.+-]*)["']?""")
+_HEAD = re.compile(r"^(?=(?:function )?[^\s()]+ \(\) *$)", re.MULTILINE)
+"""In front of each function that ``declare -f`` prints."""
+_NAME = re.compile(r"(?:function )?([^\s()]+) \(\)")
 _P = TypeVar("_P", bound="Probe")
 _T = TypeVar("_T")
 
@@ -120,29 +123,22 @@ class Probe:
         self._cli_calls: list[tuple[str, str]] = []
 
     @once
-    def help_of(self) -> HelpOf:
-        """What gives the help of the CLI that is installed here, or of one of its commands: it is asked no more.
+    def _machine(self) -> Machine:
+        from bridge.rehearsal.homes import Machine  # only of those who have the CLI
+
+        tmp = self.scratch.root / "tmp"
+        return Machine(os.environ, self.scratch.home, tmp=tmp, patience=lambda: self.patience)
+
+    def help_of(self, path: tuple[str, ...]) -> Help | None:
+        """The help of the CLI that is installed here, or of one of its commands; it is asked nothing else.
 
         It is run in the scratch home, where it is kept from updating itself; programs that start others, or are the
         system's, are not asked.
         """
-        machine: Machine | None = None
-
-        def asked(path: tuple[str, ...]) -> Help | None:
-            nonlocal machine
-            name = os.path.basename(path[0])
-            if name in REPLACED or name in WRAPPERS or self.scratch.is_system_program(name):
-                return None
-            if (found := shutil.which(name)) is None:
-                return None
-            if machine is None:
-                from bridge.rehearsal.homes import Machine  # only of those who have the CLI
-
-                tmp = self.scratch.root / "tmp"
-                machine = Machine(os.environ, self.scratch.home, tmp=tmp, patience=lambda: self.patience)
-            return machine.help_of((found, *path[1:]))
-
-        return asked
+        name = os.path.basename(path[0])
+        ours = name in REPLACED or name in WRAPPERS or self.scratch.is_system_program(name)
+        found = None if ours else shutil.which(name)
+        return self._machine().help_of((found, *path[1:])) if found else None
 
     def close(self) -> None:
         """End the shell and remove the scratch folders. May be repeated."""
@@ -213,15 +209,10 @@ class Probe:
 
     @once
     def functions(self) -> dict[str, str]:
-        names = [name for name in self.shell.functions() if "/" not in name]
+        """The bodies as bash prints them, without comments, by name."""
         printed = self.shell.call("declare", "-f").stdout
-        heads = [
-            (m.start(), m.group(1))
-            for m in re.finditer(r"^(?:function )?([^\s()]+) \(\) *$", printed, re.MULTILINE)
-        ]
-        ends = [start for start, _ in heads[1:]] + [len(printed)]
-        bodies = {name: printed[start:end] for (start, name), end in zip(heads, ends, strict=True)}
-        return {name: bodies.get(name, "") for name in names}
+        bodies = {found[1]: text for text in _HEAD.split(printed) if (found := _NAME.match(text))}
+        return {name: bodies.get(name, "") for name in self.shell.functions() if "/" not in name}
 
     def code(self) -> list[str]:
         """All code of the script that is known: its functions, and what it has put into variables."""
