@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import paired, table
-from bridge.loop.history import RunHistory
-from bridge.loop.turn_records import TurnRecords
+from bridge.loop.events import RunNote, TurnRecorded
+from bridge.loop.store import Store
 from tests.report.nights import night
 
 FORMATS = ("text", "md", "json", "html")
@@ -49,15 +49,17 @@ def make_run(project: Path, turns: int) -> None:
     subprocess.run(["git", "-C", project, "fast-import", "--quiet"], input=stream, check=True)
     heads = [_head(project, f"work~{turns - 1}"), _head(project, "work")]
     (run,) = night(turns).runs
-    logs = project / ".ralph" / "logs"
-    history = RunHistory(logs, run_id=run.id, tool=run.tool)
-    history.began(run.began, heads[0], "work", run.plans[0])
-    for wait in run.waits:
-        history.waited(*wait)
-    records = TurnRecords(logs, run_id=run.id, tool=run.tool)
+    store = Store(project / ".ralph")
+    store.run = (run.id, run.tool)
+    store.record(
+        RunNote("began", run.began, {"tool": run.tool, "head": heads[0], "branch": "work", "plan": run.plans[0]})
+    )
+    for reason, detail, began, seconds in run.waits:
+        store.record(RunNote("waited", began, {"reason": reason, "detail": detail, "seconds": round(seconds, 3)}))
     for turn in run.turns:
-        records.write(turn)
-    history.ended(run.ended or run.began, run.state, run.reason, run.detail, heads[1], run.plans[1])
+        store.record(TurnRecorded(turn))
+    end = {"verdict": run.state, "reason": run.reason, "detail": run.detail, "head": heads[1], "plan": run.plans[1]}
+    store.record(RunNote("ended", run.ended or run.began, end))
 
 
 def _commit(number: int) -> bytes:

@@ -63,7 +63,7 @@ def read_number(path: Path) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
-def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
+def write_text(path: Path, text: str | bytes, *, mode: int | None = None) -> None:
     """Write a file atomically, and its folder if need be.
 
     Meanwhile it lies in ``logs/``, which git ignores, if that folder is there.

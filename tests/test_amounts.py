@@ -11,9 +11,9 @@ import pytest
 
 from bridge import timestamps
 from bridge.amounts import MOST, amount, total, whole
-from bridge.loop.caps import NOTHING, Caps, Spent
+from bridge.loop.caps import Caps, Tally
+from bridge.loop.records import NOTHING, Spent, TurnRecord, totals_of
 from bridge.loop.runs import RunRecord, read_run
-from bridge.loop.turn_records import Tally, TurnRecord, totals_of
 from bridge.records import read_json, to_json
 from bridge.report.charts import growth
 from bridge.report.model import read_turn
@@ -128,7 +128,7 @@ def test_a_tally_only_grows() -> None:
         reader = Reader()
         reader.feed((RESULT % ((text,) * 5)).encode())
         usage = reader.details().usage
-        record = tally.add(TurnRecord(1, 0.0, 1.0, "success", session="s"), usage, NOW)
+        record = tally.add(TurnRecord(turn=1, began=0.0, seconds=1.0, result="success", session="s"), usage, NOW)
         assert (record.cost_usd, record.input_tokens) == (None, None)
         assert tally.spent.cost_usd >= before.cost_usd
     assert tally.untold == {"cost", "tokens"}
@@ -154,7 +154,7 @@ def test_a_forged_record_of_a_run_is_read(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", INSANE)
 def test_a_forged_turn_is_read_with_what_it_lacks_unknown(text: str) -> None:
-    line = asdict(TurnRecord(3, 0.0, 1.0, "success")) | {"began": "2026-01-01T00:00:00Z"}
+    line = asdict(TurnRecord(turn=3, began=0.0, seconds=1.0, result="success")) | {"began": "2026-01-01T00:00:00Z"}
     numbers = [each.name for each in fields(TurnRecord) if each.name not in ("turn", "began", "result")]
     turn = read_turn(line | dict.fromkeys(numbers, _value(text)))
     assert turn is not None

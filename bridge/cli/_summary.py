@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.events import IterationEnded, IterationStarted, interruption
 from bridge.loop.policy import Verdict
-from bridge.loop.turn_records import NO_TURNS, Totals
+from bridge.loop.records import NO_TURNS, Totals
 from bridge.resources import shown_script
 from bridge.wording import duration, plural, usd
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bridge.cli._terminal import Style
     from bridge.driver import Driver
     from bridge.loop.events import LoopEnded, LoopEvent
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
 
 
 def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:

@@ -20,7 +20,7 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
-from bridge.loop.follow import said
+from bridge.loop.logs import shown_text
 from bridge.setups.dot_ralph.policy import FolderState
 from bridge.turn.progress import last_sentence
 from bridge.wording import duration, tame
@@ -220,7 +220,7 @@ class Bottom:
 
 def _sentence(line: str) -> str:
     """What the last line of a run says; '' for an event without text, or one that was cut."""
-    return last_sentence("\n".join(each for each in said(line) if not each.startswith("{")))
+    return last_sentence("\n".join(each for each in shown_text(line) if not each.startswith("{")))
 
 
 def _tame(text: str) -> str:

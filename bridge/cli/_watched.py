@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bridge import timestamps
 from bridge.cli import _standing
 from bridge.errors import BridgeError
-from bridge.loop.follow import Follower, said
-from bridge.loop.registry import loops, registry
+from bridge.loop.logs import Follower, shown_text
+from bridge.loop.runs import loops, registry
 from bridge.report import facts
 from bridge.report.live import LiveLoop
 from bridge.setups.overview import loop_at
@@ -52,7 +52,7 @@ class Said:
     def _said(self, follower: Follower, *, rest: bool) -> Iterator[str]:
         """A result says once more what the message before it said."""
         for line in follower.lines(rest=rest):
-            block = said(line)
+            block = shown_text(line)
             if not line.startswith("{"):
                 yield from block
             elif block and block != self._block:

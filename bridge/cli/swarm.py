@@ -221,7 +221,7 @@ def resume(
 @click.option("--now", is_flag=True, help="End the turns that are under way, too.")
 def stop(*, run_name: str | None, project: str | None, now: bool) -> int:
     """Ask a swarm to end: behind the turns that are under way, or at once. Their work is saved."""
-    from bridge.loop.standing import standing
+    from bridge.loop.lock import standing
     from bridge.swarm.project import open_project
     from bridge.swarm.record import ask_to_stop, find_run
 

@@ -11,10 +11,10 @@ from bridge.errors import BridgeError
 from bridge.files import confine, make_folder, usable
 from bridge.log import logger
 from bridge.loop import runs
-from bridge.loop.caps import NOTHING
 from bridge.loop.events import interruption
 from bridge.loop.lock import one_loop
-from bridge.loop.registry import registered
+from bridge.loop.records import NOTHING
+from bridge.loop.runs import registered
 from bridge.process import leftovers
 from bridge.process.table import identify
 from bridge.wording import plural
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from bridge.loop.caps import Spent
+    from bridge.loop.records import Spent
     from bridge.loop.runs import Pause, RunRecord
 
 

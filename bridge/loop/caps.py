@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridge import timestamps
 from bridge.clis import cli_of_script
 from bridge.errors import ConfigurationError
-from bridge.loop.night import numbers
 from bridge.loop.policy import Decision, Verdict
+from bridge.loop.records import NO_TURNS, NOTHING, Spent, TurnRecord
 from bridge.wording import usd
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.stream.events.base import Usage
 
 VARIABLES = {
     "max_cost": "RALPH_BRIDGE_MAX_COST",
@@ -32,42 +32,6 @@ REASONS = ("max_cost", "max_tokens", "cost_unknown", "tokens_unknown")
 
 WARN_AT = 0.8
 """The part of a cap at which people are warned."""
-
-
-class Spent(NamedTuple):
-    """What a run has used so far, the runs that it goes on with included.
-
-    Attributes:
-        cost_usd, tokens: in and out; of turns that told.
-        hour: the clock hour that was counted last, as ``2026112219``; '' before the first turn.
-        hour_tokens: used in it.
-        session: the session that was counted last, of a tool whose count grows over a whole session; or ''.
-        session_counts: tokens in, out and cached of that session so far.
-    """
-
-    cost_usd: float = 0.0
-    tokens: float = 0.0
-    hour: str = ""
-    hour_tokens: float = 0.0
-    session: str = ""
-    session_counts: tuple[float, ...] = (0.0, 0.0, 0.0)
-
-    def with_turn(self, record: TurnRecord, now: datetime) -> Spent:
-        """Count a turn that ends now."""
-        tokens, hour = (record.input_tokens or 0) + (record.output_tokens or 0), timestamps.hour(now.timestamp())
-        return self._replace(
-            cost_usd=self.cost_usd + (record.cost_usd or 0.0),
-            tokens=self.tokens + tokens,
-            hour=hour,
-            hour_tokens=tokens + (self.hour_tokens if hour == self.hour else 0.0),
-        )
-
-    def anew(self) -> Spent:
-        """What the next run begins with that doesn't go on with this one: its hour and its session are the same."""
-        return self._replace(cost_usd=0.0, tokens=0.0)
-
-
-NOTHING = Spent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,10 +140,52 @@ class Caps:
                 yield f"{used / cap:.0%} of the cap is used: {shown(used)} of {shown(cap)}"
 
 
-def read_caps(env: Mapping[str, str]) -> Caps:
-    """Read the caps of the environment.
+class Tally:
+    """Adds up the turns of one run. Pure.
 
-    Raises:
-        ConfigurationError: a value is no number; names the variable.
+    Args:
+        caps: with the prices of tokens.
+        spent: what a run that this one goes on with had used.
     """
-    return Caps(**numbers(env, VARIABLES))
+
+    def __init__(self, caps: Caps, spent: Spent = NOTHING) -> None:
+        self._caps = caps
+        self.totals = NO_TURNS
+        self.spent = spent
+        self.untold: set[str] = set()
+
+    def add(self, record: TurnRecord, usage: Usage | None, now: datetime, *, resumed: bool = False) -> TurnRecord:
+        """Count a turn; return its record with what it used.
+
+        Args:
+            record: the turn's.
+            usage: what the tool says; None: nothing. Of a count that grows over a whole session (codex), only what
+                has been added since the session's last turn is this turn's.
+            now: local time, with its zone.
+            resumed: it went on with a session.
+        """
+        if usage is not None:
+            record = self._caps.priced(self._used(record, usage, resumed=resumed))
+        if record.result == "success":
+            if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
+                self.untold.add("tokens")
+            if record.cost_usd is None:
+                self.untold.add("cost")
+        self.totals = self.totals.with_turn(record)
+        self.spent = self.spent.with_turn(record, now)
+        return record
+
+    def _used(self, record: TurnRecord, usage: Usage, *, resumed: bool) -> TurnRecord:
+        counts: tuple[float | None, ...] = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+        if usage.cumulative and record.session and None not in counts[:2]:
+            before, so_far = self.spent, tuple(count or 0.0 for count in counts)
+            self.spent = before._replace(session=record.session, session_counts=so_far)
+            if record.session == before.session:
+                pairs = zip(counts, before.session_counts, strict=True)
+                counts = tuple(None if now is None else max(now - then, 0) for now, then in pairs)
+            elif resumed:  # nobody has counted that session: which part is this turn's can't be known
+                counts = None, None, None
+        given, made, cached = counts
+        return replace(
+            record, input_tokens=given, output_tokens=made, cached_tokens=cached, cost_usd=usage.total_cost_usd
+        )

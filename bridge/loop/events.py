@@ -1,4 +1,7 @@
-"""What the loop tells its host: one stream of small facts. Who prints, renders; the loop prints nothing."""
+"""What the loop reports to its host: one stream of small facts. Who prints, renders; the loop prints nothing.
+
+Some are recorded by the store and never yielded: LoopInterrupted, RunOpened, RunNote, TurnPrepared, TurnRecorded.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 
-from bridge.loop.turn_records import NO_TURNS, Totals
+from bridge.loop.records import NO_TURNS, Totals
 from bridge.turn.tool import Event as LoopEvent
 from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from datetime import datetime
     from pathlib import Path
     from types import TracebackType
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision, LoopState, Verdict
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.loop.records import TurnRecord
+    from bridge.loop.runs import RunRecord
     from bridge.stream.analysis import PermanentFailure
 
 __all__ = [
@@ -220,6 +224,42 @@ class LoopInterrupted(LoopEvent):
     error: BaseException | None
     state: LoopState
     turn: TurnRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOpened(LoopEvent):
+    """The project is ours; `before` is the run before this one, or None."""
+
+    before: RunRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPrepared(LoopEvent):
+    """All that a turn depends on is read; whether there is to be one is decided next."""
+
+    state: LoopState
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecorded(LoopEvent):
+    """A turn is over, and counted."""
+
+    turn: TurnRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RunNote(LoopEvent):
+    """The run ``began``, ``waited`` or ``ended``.
+
+    Attributes:
+        name: one of these.
+        at: seconds since the epoch.
+        facts: what else the line of ``runs.jsonl`` has.
+    """
+
+    name: str
+    at: float
+    facts: Mapping[str, object]
 
 
 def interruption(error: BaseException) -> tuple[str, str]:

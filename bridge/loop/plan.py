@@ -1,4 +1,5 @@
-"""The fix plan: a Markdown file whose checkboxes say what is done. Pure: text in, facts out."""
+"""The fix plan, a Markdown file whose checkboxes say what is done; and the context of a turn: the few sentences
+that tell an agent where the loop stands. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from bridge.loop.policy import LoopState
 
 # What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
 _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
@@ -167,3 +170,56 @@ def with_ticks(text: str, boxes: Collection[str], *, wide: bool = False) -> tupl
     for at in reversed(ticked):
         text = f"{text[:at]}x{text[at + 1 :]}"
     return text, left
+
+
+# -- the context of a turn ----------------------------------------------------------------------------
+
+CONTEXT_LIMIT = 500
+_CONTINUED = "Session continued: you have read the specs already, go on where you stopped. "
+_WROTE_NOTHING = (
+    "The last run was ended because it only read and wrote no file: start with a change to a file now. "
+)
+
+
+def context_for(
+    state: LoopState,
+    plan: Plan | None,
+    *,
+    resumed: bool,
+    warnings: tuple[str, ...] = (),
+    failing: tuple[str, ...] = (),
+    findings: str = "",
+) -> str:
+    """Write what an agent gets beside its prompt: sentences in a settled order, each ending in a blank.
+
+    Args:
+        state: where the loop stands.
+        plan: the fix plan, or None.
+        resumed: the agent's session goes on.
+        warnings: sentences about the loop's own state.
+        failing: sentences about checks that fail.
+        findings: of a review; these and the advice behind a turn that wrote nothing don't count for the limit.
+    """
+    parts = [f"Loop #{state.iteration + 1}. "]
+    if resumed:
+        parts.append(_CONTINUED)
+    if plan is not None and plan.total:
+        parts.append(f"Remaining tasks: {plan.total - plan.done}. ")
+        if plan.next_task:
+            parts.append(f"Next: {plan.next_task.strip()[:100]}. ")
+    parts += [f"{warning} " for warning in warnings]
+    if previous := whole_characters(state.previous, 200):
+        parts.append(f"Previous: {previous}. ")
+    parts += [f"{failure} " for failure in failing]
+    if changed := whole_characters(state.changed.strip(), 150):
+        parts.append(f"{changed}. ")
+    # A NUL can't be part of an argument, and cutting it out by bash is what it would come to.
+    context = "".join(parts).replace("\0", "")[:CONTEXT_LIMIT]
+    if findings:
+        context += findings.rstrip() + " "
+    return context + (_WROTE_NOTHING if state.wrote_nothing else "")
+
+
+def whole_characters(text: str, limit: int) -> str:
+    """Cut a text to so many bytes of UTF-8, without half a character at its end."""
+    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")

@@ -2,7 +2,8 @@
 
 Whatever keeps a loop alive through a night is here: the project's lock and record, a deadline for each turn, pauses
 between turns that failed, the records of turns and their totals, the end of what the tool has left running. What
-differs from setup to setup is asked of a policy (:mod:`bridge.loop.policy`) and a store (:mod:`bridge.loop.store`).
+differs from setup to setup is asked of a policy (:mod:`bridge.loop.policy`) and a handler
+(:mod:`bridge.loop.handler`), whose files the store writes (:mod:`bridge.loop.store`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from bridge.errors import BridgeError
 from bridge.git.repository import Repository
 from bridge.git.work import WorkDetector
+from bridge.loop.caps import Tally
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -27,18 +29,21 @@ from bridge.loop.events import (
     LoopInterrupted,
     Notice,
     OutputText,
+    RunNote,
+    RunOpened,
     RunProgress,
+    TurnPrepared,
+    TurnRecorded,
     Waiting,
     interruption,
 )
-from bridge.loop.history import RunHistory
+from bridge.loop.handler import Turn, WallClock
 from bridge.loop.notify import Notifier
 from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
+from bridge.loop.records import TurnRecord, begun, interrupted
 from bridge.loop.runs import Pause
 from bridge.loop.standstill import Standstill, sentence
-from bridge.loop.store import Turn, WallClock
-from bridge.loop.turn_records import Tally, TurnRecord, TurnRecords, begun, interrupted
 from bridge.turn.tool import Command, CommandBuilt, run_turn
 
 if TYPE_CHECKING:
@@ -47,10 +52,11 @@ if TYPE_CHECKING:
     from bridge.git.repository import Look
     from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
+    from bridge.loop.handler import Clock, TurnHandler
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Policy
-    from bridge.loop.store import Clock, LoopSettings, Store
-    from bridge.loop.turn_records import Result
+    from bridge.loop.records import Result
+    from bridge.loop.settings import LoopSettings
     from bridge.stream.analysis import PermanentFailure
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
 
@@ -64,7 +70,7 @@ _SLICE = 1.0
 def run_loop(
     tool: Tool,
     policy: Policy[S, O],
-    store: Store[S, O],
+    handler: TurnHandler[S, O],
     settings: LoopSettings,
     *,
     active: ActiveRun,
@@ -78,7 +84,7 @@ def run_loop(
     Args:
         tool: runs the turns.
         policy: decides.
-        store: keeps the setup's files.
+        handler: does what the setup has around a turn; its store writes the setup's files.
         settings: how to run it.
         active: holds the project while the loop runs; entered here unless it is already.
         state: where the loop begins.
@@ -88,7 +94,7 @@ def run_loop(
         bridge.errors.ProjectBusy: another loop is at work in the project.
         bridge.errors.BridgeError: the tool failed in the first turn, a file can't be written.
     """
-    yield from _Loop(tool, policy, store, settings, active, state, clock or WallClock()).run()
+    yield from _Loop(tool, policy, handler, settings, active, state, clock or WallClock()).run()
 
 
 class _Loop(Generic[S, O]):
@@ -98,7 +104,7 @@ class _Loop(Generic[S, O]):
         self,
         tool: Tool,
         policy: Policy[S, O],
-        store: Store[S, O],
+        handler: TurnHandler[S, O],
         settings: LoopSettings,
         active: ActiveRun,
         state: S,
@@ -106,7 +112,7 @@ class _Loop(Generic[S, O]):
     ) -> None:
         self.tool = tool
         self.policy = policy
-        self.store = store
+        self.handler, self.store = handler, handler.store
         self.settings = settings
         self.active = active
         self.state = state
@@ -124,19 +130,18 @@ class _Loop(Generic[S, O]):
         facts = {"project": str(self.settings.project), "tool": self.tool.name}
         self.notifier = Notifier(facts, self.settings.env or os.environ)
         with self.active:
-            notices = self.store.open(self.active)
+            self.store.open(self.active, self.state)
+            self.store.record(RunOpened(self.active.before))
+            notices = self.handler.open(self.active)
             self.active.capped(self.settings.caps.named())
-            self.records = TurnRecords(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
             self.tally = Tally(self.settings.caps, self.active.spent)
-            self.history = RunHistory(self.store.logs, run_id=self.active.run_id, tool=self.active.tool)
-            head, branch = self.repository.head(), self.repository.branch()
-            self.history.began(self._now(), head, branch, self.store.progress())
+            self._note("began", tool=self.active.tool, head=self.repository.head(), branch=self.repository.branch())
             try:
                 try:
                     yield from map(Notice, notices)
                     decision = yield from self._iterations()
                 except BaseException as error:
-                    ending = None if isinstance(error, GeneratorExit) else self.store.ended_by(error)
+                    ending = None if isinstance(error, GeneratorExit) else self.handler.ended_by(error)
                     self._interrupted(error, ending)
                     if ending is None:
                         raise
@@ -146,7 +151,7 @@ class _Loop(Generic[S, O]):
                 for line in self.notifier.problems():
                     yield from self._tell(Notice(line))
             finally:
-                self.store.close()
+                self.handler.close()
                 self.notifier.close()
         yield end
 
@@ -158,12 +163,14 @@ class _Loop(Generic[S, O]):
             with suppress(BridgeError):
                 end = self._ended(decision)
                 self._history_ends(end.verdict.value, end.reason, end.detail)
-                deque(self.store.record(end), maxlen=0)
+                self.store.record(end)
+                deque(self.handler.follow_up(end), maxlen=0)
             raise
         end = self._ended(decision)
         self.notifier.take(end)  # first: whatever can't be written, somebody gets to know that it is over
         self._history_ends(end.verdict.value, end.reason, end.detail)
-        yield from self.store.record(end)
+        self.store.record(end)
+        yield from self.handler.follow_up(end)
         return end
 
     def _ended(self, decision: Decision) -> LoopEnded:
@@ -206,6 +213,7 @@ class _Loop(Generic[S, O]):
             self.notifier.take(interrupted_by)
             with suppress(BridgeError):
                 self.store.record(interrupted_by)
+                deque(self.handler.follow_up(interrupted_by), maxlen=0)
 
     def _end_leftovers(self) -> Generator[LoopEvent, None, None]:
         if groups := self.active.end_leftovers():
@@ -215,11 +223,12 @@ class _Loop(Generic[S, O]):
         self.sessions = self.settings.resume and self.tool.supports_sessions()
         while True:
             self.active.renew()
-            self.state, wrong = self.store.load(self.state)
+            self.state, wrong = self.handler.load(self.state)
+            self.store.record(TurnPrepared(self.state))
             yield from map(Notice, wrong)
             for line in self.notifier.problems():
                 yield from self._tell(Notice(line))
-            plan = self.store.read_plan()
+            plan = self.handler.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment())
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
                 decision = self._capped() or (yield from self._iterate(plan))
@@ -237,42 +246,42 @@ class _Loop(Generic[S, O]):
         tree = self.repository.look()
         seen = self._looks(tree)
         request = replace(
-            self.store.begin_turn(self.state, plan, session),
+            self.handler.begin_turn(self.state, plan, session),
             first=not self.turned,
             timeout=self._turn_seconds(),
             on_start=self.active.program,
-            on_output=self.store.show,
-            on_notice=self.store.hook_is_slow,
+            on_output=self.handler.show,
+            on_notice=self.handler.hook_is_slow,
         )
         began = self.clock.monotonic()
         command, result = yield from self._turn(request, plan, tree)
         self.turned = True
         turn = Turn(
-            self.tool,
-            request,
-            command,
-            result,
-            plan,
-            self.sessions,
-            self.clock.now(),
-            self._turn_seconds(),
-            self.repository,
-            tree,
+            tool=self.tool,
+            request=request,
+            command=command,
+            result=result,
+            plan=plan,
+            sessions=self.sessions,
+            now=self.clock.now(),
+            seconds_left=self._turn_seconds(),
+            repository=self.repository,
+            tree=tree,
         )
-        outcome = self.store.take_in(self.state, turn)
+        outcome = self.handler.take_in(self.state, turn)
         if result.left is not None:
             self._keep(self._record(turn, outcome, self.clock.monotonic() - began), outcome)
             self.under_way = None
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
-        outcome = self.store.check(outcome, turn)
+        outcome = self.handler.check(outcome, turn)
         self.state, decision = self.policy.decide(self.state, outcome, self._moment())
         worked = self._worked(turn, outcome, seen) if self.settings.limits.max_idle else None
         self.standstill, self.permanent = self.standstill.after(outcome, worked), outcome.permanent
         cli = os.path.basename(command.argv[0]) if command.argv else self.tool.name
         decision = self.standstill.judge(decision, outcome, self.settings.limits, cli)
-        for line in self.store.keep(self.state, outcome, decision):
+        for line in self.handler.keep(self.state, outcome, decision):
             yield from self._tell(Notice(line))
         seconds = self.clock.monotonic() - began
         before = self.tally.spent
@@ -336,7 +345,7 @@ class _Loop(Generic[S, O]):
         )
 
     def _between(self, outcome: O, turn: Turn) -> Generator[LoopEvent, None, S]:
-        events = self.store.between(self.state, outcome, turn)
+        events = self.handler.between(self.state, outcome, turn)
         with closing(events):
             while True:
                 try:
@@ -351,14 +360,14 @@ class _Loop(Generic[S, O]):
         if not self.settings.limits.max_idle:
             return None, None
         files = None if tree is not None else WorkDetector(self.settings.project, self.settings.files).look()
-        return self.store.progress(), files
+        return self.handler.progress(), files
 
     def _worked(self, turn: Turn, outcome: O, seen: tuple[tuple[int, int] | None, Look | None]) -> bool | None:
         """Say whether a turn changed anything but the loop's own files; None: nobody can tell."""
         progress, files = seen
         if outcome.files_changed or outcome.ticked or outcome.plan not in (None, turn.plan):
             return True
-        if self.settings.limits.max_idle and self.store.progress() != progress:
+        if self.settings.limits.max_idle and self.handler.progress() != progress:
             return True
         if turn.changes is not None or files is None:
             return None if turn.changes is None else turn.changes.count > 0
@@ -385,7 +394,7 @@ class _Loop(Generic[S, O]):
             committed=changes.committed if changes else None,
             log=os.path.relpath(turn.request.logs.for_people, self.settings.project),
             refused=outcome.analysis.denied_commands if outcome.analysis else (),
-            plan=self.store.progress(),
+            plan=self.handler.progress(),
             head=changes.head if changes else None,
             permanent=outcome.permanent.reason.value if outcome.permanent else None,
         )
@@ -400,7 +409,7 @@ class _Loop(Generic[S, O]):
             resumed=outcome is not None and outcome.resumed,
         )
         self.active.spends(self.tally.spent)
-        self.records.write(record)
+        self.store.record(TurnRecorded(record))
         return record
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
@@ -413,7 +422,7 @@ class _Loop(Generic[S, O]):
         first, waited_from = True, self._now()
         self.active.waiting(Pause(reason, decision.detail, until.timestamp()))
         try:
-            while left > 0 and not self.store.stopped() and not (most is not None and self._elapsed() >= most):
+            while left > 0 and not self.handler.stopped() and not (most is not None and self._elapsed() >= most):
                 yield from self._tell(
                     Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
                 )
@@ -423,12 +432,14 @@ class _Loop(Generic[S, O]):
                 passed = self.clock.monotonic() - began
                 left = min((until - self.clock.now()).total_seconds(), decision.wait - passed)
         finally:
-            self.history.waited(reason, decision.detail, waited_from, self._now() - waited_from)
+            waited = round(self._now() - waited_from, 3)
+            self._note("waited", at=waited_from, reason=reason, detail=decision.detail, seconds=waited)
         self.active.waiting(None)
 
     def _tell(self, event: LoopEvent) -> Generator[LoopEvent, None, None]:
         self.notifier.take(event)
-        further = self.store.record(event)
+        self.store.record(event)
+        further = self.handler.follow_up(event)
         yield event
         yield from further
 
@@ -441,7 +452,12 @@ class _Loop(Generic[S, O]):
         return left if timeout is None else min(left, timeout)
 
     def _history_ends(self, verdict: str, reason: str, detail: str) -> None:
-        self.history.ended(self._now(), verdict, reason, detail, self.repository.head(), self.store.progress())
+        self._note("ended", verdict=verdict, reason=reason, detail=detail, head=self.repository.head())
+
+    def _note(self, name: str, *, at: float | None = None, **facts: object) -> None:
+        if at is None:
+            facts["plan"] = self.handler.progress()
+        self.store.record(RunNote(name, self._now() if at is None else at, facts))
 
     def _now(self) -> float:
         return self.clock.now().timestamp()

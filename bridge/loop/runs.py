@@ -1,27 +1,31 @@
 """Runs by id: ``.ralph_bridge.json`` says which loop is at work, or was, where it stands, and how it ended.
 
-What a crashed run has left can so be told from what a living one says (trap T7).
+What a crashed run has left can so be told from what a living one says (trap T7). Each loop at work also leaves a
+record where ``watch --all`` finds it, until it ends: in ``$XDG_STATE_HOME/ralph-bridge/loops/``. No loop depends on
+those: one that can't be written isn't.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
 from bridge.amounts import amount, whole
-from bridge.files import LEFTOVER
-from bridge.loop.caps import NOTHING, Spent
+from bridge.errors import BridgeError
+from bridge.files import LEFTOVER, make_folder
+from bridge.loop.records import NOTHING, Spent
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, identify
 from bridge.records import delete, read_object, usable, write_json
+from bridge.resources import state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
 FILE = ".ralph_bridge.json"
 
@@ -41,7 +45,7 @@ class Pause:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """One run of the loop.
 
@@ -58,7 +62,7 @@ class RunRecord:
         turn_began: when that one began, in seconds since the epoch.
         pause: the loop waits; None: it doesn't.
         spent: tokens and money that it has used, those of the runs that it goes on with included.
-        caps: what it may use, by the names of :class:`~bridge.loop.caps.Caps`.
+        caps: what it may use, by the names of :class:`bridge.loop.caps.Caps`.
         changed: when this was last written, in seconds since the epoch.
     """
 
@@ -142,12 +146,10 @@ def begin_run(
     """
     me = identify()
     run = RunRecord(
-        f"{int(now)}-{secrets.token_hex(4)}",
-        me.pid,
-        me.started,
-        me.boot,
-        now,
-        " ".join(command)[:500],
+        run_id=f"{int(now)}-{secrets.token_hex(4)}",
+        **me._asdict(),
+        since=now,
+        command=" ".join(command)[:500],
         tool=tool,
         spent=spent,
     )
@@ -197,3 +199,79 @@ def sweep(*folders: Path) -> None:
             for name in os.listdir(folder) if folder.is_dir() else ():
                 if LEFTOVER.fullmatch(name):
                     delete(folder / name)
+
+
+# -- the loops of this machine's user -----------------------------------------------------------------
+
+
+class Registered(NamedTuple):
+    """A loop that says that it is at work.
+
+    Attributes:
+        run_id: of its run.
+        process: its own.
+        project: its project's folder.
+        state: the folder of its lock and its record.
+    """
+
+    run_id: str
+    process: Identity
+    project: Path
+    state: Path
+
+
+def registry() -> Path:
+    """The folder of the records; it need not exist.
+
+    Raises:
+        bridge.errors.ConfigurationError: nobody knows the user's home.
+    """
+    return state_folder() / "loops"
+
+
+@contextmanager
+def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
+    """Leave a record of a loop for as long as the block takes."""
+    path: Path | None = None
+    with suppress(BridgeError, OSError):
+        path = registry() / f"{run.run_id}.json"
+        make_folder(path.parent)
+        _sweep(path.parent)
+        process = {"pid": run.pid, "started": run.started, "boot": run.boot}
+        write_json(path, {"schema": 1, "run": run.run_id, **process, "project": f"{project}", "state": f"{state}"})
+    try:
+        yield
+    finally:
+        if path is not None:
+            with suppress(BridgeError):
+                delete(path)
+
+
+def loops(folder: Path) -> list[Registered]:
+    """The loops whose processes live, the oldest first."""
+    return [found for path in _records(folder) if (found := _read(path)) is not None and alive(found.process)]
+
+
+def _sweep(folder: Path) -> None:
+    """Take away what killed loops have left."""
+    for path in _records(folder):
+        found = _read(path)
+        if found is None or not alive(found.process):
+            delete(path)
+
+
+def _records(folder: Path) -> list[Path]:
+    """The files of the records, the oldest first; ids of one second tell nothing about their order."""
+    found: list[tuple[int, Path]] = []
+    for path in folder.glob("*.json"):
+        with suppress(OSError):  # its loop has ended just now
+            found.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(found)]
+
+
+def _read(path: Path) -> Registered | None:
+    with suppress(BridgeError, KeyError, TypeError, ValueError):
+        record = read_object(path) or {}
+        process = Identity(int(record["pid"]), str(record["started"]), str(record["boot"]))
+        return Registered(str(record["run"]), process, Path(record["project"]), Path(record["state"]))
+    return None

@@ -1,193 +1,209 @@
-"""What the loop asks of a setup beside decisions: its own files, its own words. And the time."""
+"""The files of a loop: a kind of setup declares them (where, on which events, from what), one store writes them."""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
 
-from bridge.git.repository import ALL_WORK
-from bridge.loop.caps import Caps
-from bridge.loop.policy import Limits, LoopState, Pauses
-from bridge.turn.tool import TurnSettings
+from bridge import records, timestamps
+from bridge.files import make_folder, usable
+from bridge.loop.events import IterationEnded, IterationStarted, LoopEvent, LoopInterrupted, RunNote, TurnRecorded
+from bridge.loop.logs import Level, LiveLog, append_line, log_line
+from bridge.loop.records import KEPT, MOST_BYTES, RUNS, TURNS, turn_line
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
     from pathlib import Path
 
-    from bridge.git.repository import Changes, Files, Repository
-    from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
-    from bridge.loop.events import LoopEvent
-    from bridge.loop.outcome import Outcome
-    from bridge.loop.plan import Plan
-    from bridge.loop.policy import Decision
-    from bridge.turn.tool import Command, Tool, TurnRequest, TurnResult
 
 
-S = TypeVar("S", bound=LoopState)
-O = TypeVar("O", bound="Outcome")  # noqa: E741
+class Leave(Enum):
+    """The file stays as it is."""
+
+    LEAVE = auto()
 
 
-@dataclass
-class Turn:
-    """A turn that is over: all that is known of it before anybody judges it.
-
-    Attributes:
-        tool: ran it.
-        request: what was asked.
-        command: what was run.
-        result: what the tool did.
-        plan: the fix plan before it, or None.
-        sessions: sessions are resumed in this loop.
-        now: the time.
-        seconds_left: that a further turn might take; None: any number.
-        repository: of the project.
-        tree: its working tree before the turn; None: git can't be asked.
-    """
-
-    tool: Tool
-    request: TurnRequest
-    command: Command
-    result: TurnResult
-    plan: Plan | None
-    sessions: bool
-    now: datetime
-    seconds_left: float | None
-    repository: Repository
-    tree: TreeState | None
-
-    @cached_property
-    def changes(self) -> Changes | None:
-        """What has changed since it began, as git sees it when this is asked first; None: git can't be asked."""
-        return self.repository.changes(self.tree)
-
-
-class Store(ABC, Generic[S, O]):
-    """The files of one kind of setup.
-
-    The loop tells it everything (:meth:`record` gets each event before anyone else does), and asks it for what
-    other programs, or an earlier run of the loop, may have put there.
-    """
-
-    @property
-    @abstractmethod
-    def logs(self) -> Path:
-        """The folder of the logs, which gets the records of the turns."""
-
-    def open(self, active: ActiveRun) -> Iterable[str]:
-        """Make ready: the project is ours from now on. Return what people should be told."""
-        return active.notices
-
-    def load(self, state: S) -> tuple[S, Iterable[str]]:
-        """Put into the state what the files say before a turn, and tell what was wrong with them."""
-        return state, ()
-
-    def read_plan(self) -> Plan | None:
-        """Return the fix plan as it lies on disk; None: there is none, or it doesn't concern the loop."""
-        return None
-
-    def progress(self) -> tuple[int, int] | None:
-        """Say how many tasks of the plan are done, and how many there are; None without a plan."""
-        plan = self.read_plan()
-        return None if plan is None else (plan.done, plan.total)
-
-    @abstractmethod
-    def begin_turn(self, state: S, plan: Plan | None, session: str | None) -> TurnRequest:
-        """Say what is asked of the tool in the turn that follows `state`: prompt, context, names of unused logs.
-
-        Its time and who listens are filled in by the loop.
-        """
-
-    @abstractmethod
-    def take_in(self, state: S, turn: Turn) -> O:
-        """Say what a turn came to."""
-
-    def check(self, outcome: O, turn: Turn) -> O:  # noqa: ARG002
-        """Have the work checked, after the agent's words were shown."""
-        return outcome
-
-    def keep(self, state: S, outcome: O, decision: Decision) -> Iterable[str]:  # noqa: ARG002
-        """Put down what a turn came to before it is recorded as over; return what people should be told."""
-        return ()
-
-    def between(self, state: S, outcome: O, turn: Turn) -> Generator[LoopEvent, None, S]:  # noqa: ARG002
-        """Do what this setup does between two turns that went well."""
-        yield from ()
-        return state
-
-    def show(self, data: bytes) -> None:
-        """Take what a turn prints, as it comes: the filtered text of a live run, else its raw output."""
-
-    def hook_is_slow(self, text: str) -> None:
-        """Take the notice about a hook while it is still running; called from another thread."""
-
-    @abstractmethod
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
-        """Write down at once what follows from an event; return lines of the setup's own log, to be shown."""
-
-    def stopped(self) -> bool:
-        """Whether somebody has asked for the loop's end; asked while it waits."""
-        return False
-
-    def ended_by(self, error: BaseException) -> Decision | None:  # noqa: ARG002
-        """Make an error or a signal the ordinary end of a loop, where the setup has it so; None: it is raised."""
-        return None
-
-    def close(self) -> None:
-        """Let go of its files. Called however the loop ends, when `open` was."""
-
-
-class Clock(Protocol):
-    """The time, and the passing of it. Tests have one of their own."""
-
-    def now(self) -> datetime:
-        """Return the local time, with its zone."""
-
-    def monotonic(self) -> float:
-        """Return seconds that only grow."""
-
-    def wait(self, seconds: float) -> None:
-        """Wait; a signal's exception ends the wait."""
-
-
-class WallClock:
-    """The real one."""
-
-    def now(self) -> datetime:
-        """Return the local time, with its zone."""
-        return datetime.now().astimezone()
-
-    def monotonic(self) -> float:
-        """Return seconds that only grow."""
-        return time.monotonic()
-
-    def wait(self, seconds: float) -> None:
-        """Sleep; a signal's exception ends the sleep."""
-        time.sleep(seconds)
+LEAVE = Leave.LEAVE
+Document = str | bytes | Mapping[str, object] | list[Any] | None | Leave
+"""What a file gets: text, JSON, or None: it is removed. Of a log, a line that is appended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSettings(TurnSettings):
-    """How to run a loop.
+class Facts:
+    """What a document is made from.
 
     Attributes:
-        prompt: the prompt file, as the tool gets to see it.
-        limits: when to give up.
-        pauses: how long to wait before a turn is repeated.
-        promise: the completion promise to look for, or None.
-        timeout: seconds that one turn may take, or None.
-        caps: what the run may use.
-        files: which of the project's files are no work.
+        event: one of those that the file is declared for.
+        state: where the loop stands.
+        setup: what the kind has given the store: its settings, for one.
+        now: the time, in seconds since the epoch.
+        run: the id of the run, and what it runs, such as ``driver codex``.
+        content: reads what the file holds; None without one.
     """
 
-    prompt: str = ".ralph/PROMPT.md"
-    limits: Limits = field(default_factory=Limits)
-    pauses: Pauses = field(default_factory=Pauses)
-    promise: str | None = None
-    timeout: float | None = None
-    caps: Caps = field(default_factory=Caps)
-    files: Files = ALL_WORK
+    event: Any
+    state: Any
+    setup: Any
+    now: float
+    run: tuple[str, str]
+    content: Callable[[], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file of a loop.
+
+    Attributes:
+        name: its path in the loop's folder; fields of the event in braces are filled in.
+        events: on which of them it is written.
+        document: says what it gets.
+        most: of a log, which is appended to: the size at which it is put aside as ``NAME.1``, 0: never. None: it
+            is no log, and replaced as a whole.
+        kept: how many of those there are.
+    """
+
+    name: str
+    events: tuple[type[LoopEvent], ...]
+    document: Callable[[Facts], Document]
+    most: int | None = None
+    kept: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopLog:
+    """The log that people read.
+
+    Attributes:
+        name: its path in the loop's folder.
+        lines: gives the lines that follow from an event.
+        most, kept: see :class:`StateFile`.
+    """
+
+    name: str = "logs/ralph.log"
+    lines: Callable[[Facts], Iterable[tuple[Level, str]]]
+    most: int = 10 * 1024 * 1024
+    kept: int = 4
+
+
+def _run_line(facts: Facts) -> Document:
+    note, run = facts.event, facts.run[0]
+    return {"schema": 1, "run": run, "event": note.name, "at": timestamps.iso_precise(note.at), **note.facts}
+
+
+_RECORDS = (
+    StateFile(TURNS, (TurnRecorded,), lambda facts: turn_line(facts.event.turn, *facts.run), MOST_BYTES, KEPT),
+    StateFile(RUNS, (RunNote,), _run_line, MOST_BYTES, KEPT),
+)
+"""Of every loop, in the folder of its logs."""
+
+
+class Store:
+    """Writes the files of one run, each atomically, in the order of their table, before anybody sees the event.
+
+    Args:
+        folder: of the loop's state.
+        files: the kind's table.
+        setup: for its documents.
+        log: the log that people read; None: the kind has none of this form.
+        live: of what the tool says while it says it, if there is a log of that: the title of a turn, with ``{}``.
+        now: the time, in seconds since the epoch.
+        on_log: is given each line of the log with its level.
+        logs: the folder of the logs, which gets the records of turns and runs; None: the usual one.
+
+    Raises:
+        bridge.errors.ProjectUnusable: (all methods) a file can't be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Iterable[StateFile] = (),
+        *,
+        setup: object = None,
+        log: LoopLog | None = None,
+        live: str = "",
+        now: Callable[[], float] = time.time,
+        on_log: Callable[[Level, str], None] = lambda _level, _line: None,
+        logs: Path | None = None,
+    ) -> None:
+        self.folder = folder
+        self.logs = folder / "logs" if logs is None else logs
+        self.now = now
+        self._tables = ((self.logs, _RECORDS), (folder, tuple(files)))
+        self._setup = setup
+        self._log = log
+        self._title = live
+        self._live = LiveLog(folder / "live.log", now=now)
+        self._on_log = on_log
+        self.run = ("", "")
+        self._state: Any = None
+
+    def open(self, active: ActiveRun, state: object) -> None:
+        """Begin a run."""
+        self.run, self._state = (active.run_id, active.tool), state
+        with usable("the folder for logs"):
+            make_folder(self.logs)
+
+    def record(self, event: LoopEvent) -> None:
+        """Write what follows from an event."""
+        self._state = getattr(event, "state", self._state)
+        if isinstance(event, IterationStarted) and self._title:
+            self._live.begin(self._title.format(event.iteration))
+        elif isinstance(event, IterationEnded | LoopInterrupted):
+            self._live.close()
+        now = self.now()
+        for folder, files in self._tables:
+            for file in files:
+                if isinstance(event, file.events):
+                    path = folder / file.name.format(**_fields(event)) if "{" in file.name else folder / file.name
+                    _write(path, file, file.document(self._facts(event, now, path)))
+        if self._log is not None:
+            for level, line in self._log.lines(self._facts(event, now, folder / self._log.name)):
+                self.log(level, line)
+
+    def log(self, level: Level, line: str, *, quiet: bool = False) -> None:
+        """Write a line to the log; `quiet`: it is shown already."""
+        assert self._log is not None
+        path, log = self.folder / self._log.name, self._log
+        written = log_line(path, level, line, self.now(), max_bytes=log.most, keep=log.kept)
+        if not quiet:
+            self._on_log(level, written)
+
+    def show(self, data: bytes) -> None:
+        """Append what the tool prints to the live log."""
+        self._live.write(data)
+
+    def close(self) -> None:
+        """Let go of the live log."""
+        self._live.close()
+
+    def _facts(self, event: LoopEvent, now: float, path: Path) -> Facts:
+        return Facts(
+            event=event,
+            state=self._state,
+            setup=self._setup,
+            now=now,
+            run=self.run,
+            content=lambda: records.read_text(path),
+        )
+
+
+def _fields(event: LoopEvent) -> dict[str, object]:
+    return {each: getattr(event, each) for each in event.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _write(path: Path, file: StateFile, document: Document) -> None:
+    if document is LEAVE:
+        return
+    if file.most is not None:
+        line = document if isinstance(document, str) else records.to_json(document, compact=True)
+        append_line(path, line, max_bytes=file.most, keep=file.kept)
+    elif document is None:
+        records.delete(path)
+    elif isinstance(document, str | bytes):
+        records.write_text(path, document)
+    else:
+        records.write_json(path, document)

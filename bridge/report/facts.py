@@ -10,7 +10,7 @@ from bridge.wording import duration, one_line, usd
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.loop.records import TurnRecord
     from bridge.report.model import Run
 
 UNKNOWN = "unknown"

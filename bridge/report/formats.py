@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
-from bridge.loop import turn_records
+from bridge.loop.records import facts as turn_facts
 from bridge.records import to_json
 from bridge.report.facts import TURN_COLUMNS, rows, turn_row
 from bridge.report.html import html
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.git.tree import FileStat
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.loop.records import TurnRecord
     from bridge.report.model import Commit, Report, Run
 
 WIDTH = 80
@@ -179,7 +179,7 @@ def work_as_document(
 
 
 def _turn(turn: TurnRecord) -> dict[str, Any]:
-    values = turn_records.facts(turn) | {"began": timestamps.iso(turn.began), "refused": list(turn.refused)}
+    values = turn_facts(turn) | {"began": timestamps.iso(turn.began), "refused": list(turn.refused)}
     return values | {"tasks": _plan(values.pop("plan"))}
 
 

@@ -18,7 +18,7 @@ from bridge.wording import duration, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.loop.records import TurnRecord
     from bridge.report.model import Report, Run, Wait
 
 _LONGEST = 300

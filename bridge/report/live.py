@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.files import lenient, open_file, read_bytes, read_lines
 from bridge.git.repository import find_repository
-from bridge.loop import history, turn_records
-from bridge.loop.follow import said
+from bridge.loop import records
+from bridge.loop.logs import shown_text
+from bridge.loop.records import NO_TURNS, Totals, TurnRecord
 from bridge.loop.runs import read_run
-from bridge.loop.turn_records import NO_TURNS, Totals, TurnRecord
 from bridge.report.model import commit_id, read_turn
 from bridge.setups.overview import overview
 
@@ -45,8 +45,8 @@ class LiveLoop:
         self.turns: list[TurnRecord] = []
         self.totals: Totals = NO_TURNS
         self._first_head: str | None = None
-        self._turns = _Lines(loop.logs / turn_records.FILE)
-        self._events = _Lines(loop.logs / history.FILE)
+        self._turns = _Lines(loop.logs / records.TURNS)
+        self._events = _Lines(loop.logs / records.RUNS)
 
     def look(self, now: float) -> bool:
         """Look again; return whether another run has begun since.
@@ -113,7 +113,7 @@ class LiveLoop:
         if not data:
             return [f"{path} is empty, or has been deleted."]
         lines = data.decode("utf-8", "replace").split("\n")[1 if len(data) == _MOST_LOG else 0 :]
-        return [text for line in lines for text in said(line)][-_MOST_LINES:]
+        return [text for line in lines for text in shown_text(line)][-_MOST_LINES:]
 
 
 class _Lines:

@@ -13,9 +13,9 @@ from bridge.amounts import amount, whole
 from bridge.files import open_file, read_lines
 from bridge.git.repository import find_repository
 from bridge.git.tree import parse_numstat
-from bridge.loop import history, turn_records
-from bridge.loop.standing import standing
-from bridge.loop.turn_records import RESULTS, Totals, TurnRecord, totals_of
+from bridge.loop import records as loop_records
+from bridge.loop.lock import standing
+from bridge.loop.records import RESULTS, Totals, TurnRecord, totals_of
 from bridge.records import usable
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
 def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
     found: dict[str, Run] = {}
     waits: dict[str, list[Wait]] = {}
-    for line in _lines(logs / history.FILE, skipped):
+    for line in _lines(logs / loop_records.RUNS, skipped):
         run_id, at = str(line.get("run")), timestamps.parse_iso(line.get("at")) or 0.0
         if line.get("event") == "waited":
             wait = Wait(str(line.get("reason")), str(line.get("detail")), at, amount(line.get("seconds")) or 0.0)
@@ -172,7 +172,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
         else:
             found[run_id] = _with_event(found.get(run_id) or Run(id=run_id), line, at)
     turns: dict[str, list[TurnRecord]] = {}
-    for line in _lines(logs / turn_records.FILE, skipped):
+    for line in _lines(logs / loop_records.TURNS, skipped):
         run_id = str(line.get("run"))
         turn = read_turn(line)
         if turn is None:
@@ -240,7 +240,7 @@ def _counts(plan: object) -> tuple[int, int] | None:
 
 def _lines(path: Path, skipped: Counter[Path]) -> Iterator[dict[str, Any]]:
     """The lines of a file and of what was put aside of it, the oldest first, without those that are no object."""
-    for name in (*(f"{path.name}.{number}" for number in range(turn_records.KEPT, 0, -1)), path.name):
+    for name in (*(f"{path.name}.{number}" for number in range(loop_records.KEPT, 0, -1)), path.name):
         each = path.with_name(name)
         if not each.is_file():
             continue

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
-from bridge.loop.turn_records import totals_of
+from bridge.loop.records import totals_of
 from bridge.report.facts import UNKNOWN, money, tokens
 from bridge.report.model import read_turn, work_between
 from bridge.report.time_line import Span
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.git.tree import FileStat
-    from bridge.loop.turn_records import Totals, TurnRecord
+    from bridge.loop.records import Totals, TurnRecord
     from bridge.report.model import Commit
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord, TaskRecord

@@ -18,7 +18,7 @@ from bridge.wording import columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.loop.turn_records import TurnRecord
+    from bridge.loop.records import TurnRecord
     from bridge.report.swarm import SwarmReport, TaskAttempt
 
 _MARKDOWN_WIDTH = 60

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.git.repository import Files
     from bridge.loop.events import LoopEnded, LoopEvent
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.diagnosis import DoctorCheck
     from bridge.setups.dot_ralph.controller import Controller
     from bridge.setups.options import RunOptions

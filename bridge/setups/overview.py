@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.files import stays_inside
-from bridge.loop.follow import last_words
+from bridge.loop.lock import standing
+from bridge.loop.logs import last_words
 from bridge.loop.runs import read_run
-from bridge.loop.standing import standing
 from bridge.setups import PLAIN, detect, kinds
 from bridge.setups.model import written
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.git.repository import Files
-    from bridge.loop.standing import Standing
+    from bridge.loop.lock import Standing
     from bridge.setups.model import Older, Setup, SetupKind
 
 

@@ -73,7 +73,7 @@ def at_work(project: Path) -> int | None:
         ConfigurationError: RALPH_DIR can't be used.
         ProjectUnusable: a lock can't be looked at.
     """
-    from bridge.loop.standing import holder_pid
+    from bridge.loop.lock import holder_pid
     from bridge.process import table
     from bridge.setups.dot_ralph.folder import locate
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.files import delete_folder
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from bridge.records import read_object
 from bridge.swarm import record as records
 from bridge.swarm.merging import TREE

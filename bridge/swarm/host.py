@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import BridgeError
 from bridge.files import write_atomic
 from bridge.loop import runs
-from bridge.loop.caps import Caps, Spent
+from bridge.loop.caps import Caps
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
+from bridge.loop.records import Spent
 from bridge.process.secrets import NOTIFY, shown_words
 from bridge.process.table import identify
 from bridge.swarm import record as records

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Never
 
 from bridge.errors import ConfigurationError
 from bridge.git.repository import check_argument
-from bridge.loop.caps import Caps, read_caps
+from bridge.loop.caps import Caps
 from bridge.loop.events import EventStream, LoopEvent
+from bridge.loop.settings import read_caps
 from bridge.loops import LoopOptions
 from bridge.options import check_options
 from bridge.resources import os_text

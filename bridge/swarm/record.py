@@ -20,7 +20,7 @@ from bridge import errors
 from bridge.amounts import amount, whole
 from bridge.errors import ConfigurationError
 from bridge.files import append_durably, descriptor, lenient, make_folder, open_file, read_bytes, usable
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from bridge.records import delete, to_json, write_text
 from bridge.resources import likely
 from bridge.stream.analysis import PermanentReason

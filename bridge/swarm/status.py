@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bridge import timestamps
 from bridge.amounts import whole
 from bridge.files import lenient, open_file
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from bridge.swarm.record import asked_to_stop, next_step
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.errors import BridgeError
 from bridge.files import descriptor, make_folder, open_file, usable, write_atomic
 from bridge.git.repository import ALL_WORK
-from bridge.loop.night import night
+from bridge.loop.settings import night
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, has_open, identify
 from bridge.records import read_object, to_json

@@ -7,13 +7,14 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.files import beside, copy_times, delete, descriptor, in_folder, leads_to, move, open_file, usable
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -173,17 +174,17 @@ def logs_of_turns(folder: Path, names: re.Pattern[str]) -> list[list[Path]]:
     return [[path for _, path in sorted(each)] for each in turns]
 
 
-def bound_logs(turns: Iterable[Iterable[Path]], *, max_bytes: int, say: Callable[[str], None]) -> None:
+def bound_logs(folder: Path, names: re.Pattern[str], max_bytes: int, say: Callable[[str], None]) -> None:
     """Keep the logs of turns within a number of bytes together: compressed first, then the oldest deleted.
 
     Args:
-        turns: the files of each turn, the oldest first; the last turn's stay as they are.
+        folder, names: see :func:`logs_of_turns`; the last turn's stay as they are.
         max_bytes: of all of them together; 0: any number.
-        say: is told of each file that is compressed or deleted.
+        say: gets a line about each file that is compressed or deleted.
     """
     if not max_bytes:
         return
-    files = [[path for path in each if path.is_file()] for each in turns]
+    files = logs_of_turns(folder, names)
     size = sum(path.stat().st_size for each in files for path in each)
     for act, word in ((_compressed, "compressed"), (_deleted, "deleted")):
         for each in files[:-1]:
@@ -198,6 +199,23 @@ def bound_logs(turns: Iterable[Iterable[Path]], *, max_bytes: int, say: Callable
                     if after != before or act is _deleted:
                         size += after - before
                         say(f"{path.name} is {word}: the logs of turns exceed {_shown(max_bytes)}")
+
+
+def new_log(folder: Path, name: str) -> Path:
+    """Make the log of a turn: ``NAME.log``, or ``NAME-2.log`` and so on where an earlier one is (trap T17).
+
+    Raises:
+        ProjectUnusable: it can't be made.
+    """
+    number = 1
+    with usable(folder):
+        while True:
+            path = folder / (f"{name}.log" if number == 1 else f"{name}-{number}.log")
+            number += 1
+            if unused(path):
+                with suppress(FileExistsError):
+                    os.close(in_folder(folder, partial(descriptor, path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)))
+                    return path
 
 
 def unused(path: Path) -> bool:

@@ -8,8 +8,7 @@ import pytest
 
 from bridge.cli._view import Bottom
 from bridge.loop.events import IterationStarted, OutputText, RunProgress
-from bridge.loop.follow import last_words
-from bridge.loop.logs import LiveLog
+from bridge.loop.logs import LiveLog, last_words
 from bridge.loop.policy import LoopState
 from bridge.turn.progress import last_sentence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from bridge.loop.follow import Follower, said
+from bridge.loop.logs import Follower, shown_text
 from tests.setups.bmalph.agents import Agent, heard, let_go
 from tests.setups.bmalph.conftest import installed, looping, project
 
@@ -83,7 +83,7 @@ def test_following_a_log_that_begins_anew(tmp_path: Path) -> None:
 def test_events_are_shown_as_what_they_say() -> None:
     text = '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"a\\nb"}}'
     tool = '{"type":"item.started","item":{"id":"1","type":"command_execution","command":"make"}}'
-    assert said(text) == ["a", "b"]
-    assert said(tool) == ["[command_execution make]"]
-    assert said('{"type":"turn.started"}') in ([], ['{"type":"turn.started"}'])
-    assert said("plain {x") == ["plain {x"]
+    assert shown_text(text) == ["a", "b"]
+    assert shown_text(tool) == ["[command_execution make]"]
+    assert shown_text('{"type":"turn.started"}') in ([], ['{"type":"turn.started"}'])
+    assert shown_text("plain {x") == ["plain {x"]

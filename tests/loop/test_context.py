@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.context import CONTEXT_LIMIT, ContextFacts, loop_context
-from bridge.loop.plan import Plan
+from bridge.loop.plan import CONTEXT_LIMIT, Plan, context_for
+from bridge.loop.policy import LoopState
 from bridge.setups.bmalph import gates as gates_module
 from bridge.setups.bmalph.gates import (
     CommandRun,
@@ -51,39 +51,51 @@ def results(mode: str = "block", *custom: CustomGate, test: Any = FAILED_TESTS) 
     return results_of(3, test, custom, mode, NOW)
 
 
+def context(
+    loop: int,
+    resumed: bool = False,
+    plan: Plan | None = None,
+    warnings: tuple[str, ...] = (),
+    previous: str = "",
+    failing: tuple[str, ...] = (),
+    changed: str = "",
+) -> str:
+    state = LoopState(iteration=loop - 1, previous=previous, changed=changed)
+    return context_for(state, plan, resumed=resumed, warnings=warnings, failing=failing)
+
+
 @pytest.mark.parametrize(
-    ("facts", "wanted"),
+    ("found", "wanted"),
     [
-        (ContextFacts(1), "Loop #1. "),
-        (ContextFacts(2, plan=Plan(1, 3, "Story 1.2: b ")), "Loop #2. Remaining tasks: 2. Next: Story 1.2: b. "),
-        (ContextFacts(2, plan=Plan(3, 3, None)), "Loop #2. Remaining tasks: 0. "),
-        (ContextFacts(2, plan=Plan(0, 1, "x" * 101)), f"Loop #2. Remaining tasks: 1. Next: {'x' * 100}. "),
-        (ContextFacts(2, warnings=("Circuit breaker: HALF_OPEN.",)), "Loop #2. Circuit breaker: HALF_OPEN. "),
-        (ContextFacts(2, previous="ä" * 101), f"Loop #2. Previous: {'ä' * 100}. "),
-        (ContextFacts(2, previous="a\nb"), "Loop #2. Previous: a\nb. "),
-        (ContextFacts(2, failing=failing(results())), "Loop #2. TESTS FAILING: FAIL a b. "),
+        (context(1), "Loop #1. "),
+        (context(2, plan=Plan(1, 3, "Story 1.2: b ")), "Loop #2. Remaining tasks: 2. Next: Story 1.2: b. "),
+        (context(2, plan=Plan(3, 3, None)), "Loop #2. Remaining tasks: 0. "),
+        (context(2, plan=Plan(0, 1, "x" * 101)), f"Loop #2. Remaining tasks: 1. Next: {'x' * 100}. "),
+        (context(2, warnings=("Circuit breaker: HALF_OPEN.",)), "Loop #2. Circuit breaker: HALF_OPEN. "),
+        (context(2, previous="ä" * 101), f"Loop #2. Previous: {'ä' * 100}. "),
+        (context(2, previous="a\nb"), "Loop #2. Previous: a\nb. "),
+        (context(2, failing=failing(results())), "Loop #2. TESTS FAILING: FAIL a b. "),
         (
-            ContextFacts(2, failing=failing(results("block", LINT))),
+            context(2, failing=failing(results("block", LINT))),
             "Loop #2. TESTS FAILING: FAIL a b. QG fail: npm run. ",
         ),
-        (ContextFacts(2, failing=failing(results("warn", LINT))), "Loop #2. "),
+        (context(2, failing=failing(results("warn", LINT))), "Loop #2. "),
         (
-            ContextFacts(2, failing=failing(results(test=gates_module.test_gate("FAILING", None)))),
+            context(2, failing=failing(results(test=gates_module.test_gate("FAILING", None)))),
             "Loop #2. TESTS FAILING. ",
         ),
     ],
 )
-def test_the_loop_context(facts: ContextFacts, wanted: str) -> None:
-    assert loop_context(facts) == wanted
+def test_the_loop_context(found: str, wanted: str) -> None:
+    assert found == wanted
 
 
 def test_T31_the_diff_summary_is_told() -> None:  # noqa: N802
-    assert loop_context(ContextFacts(2, changed="Changed: a.py (+1/-0)\n")) == "Loop #2. Changed: a.py (+1/-0). "
+    assert context(2, changed="Changed: a.py (+1/-0)\n") == "Loop #2. Changed: a.py (+1/-0). "
 
 
 def test_the_order_of_all_parts() -> None:
-    facts = ContextFacts(4, True, Plan(0, 2, "do"), OPEN, "was", failing(results()), "Changed: x")
-    found = loop_context(facts)
+    found = context(4, True, Plan(0, 2, "do"), OPEN, "was", failing(results()), "Changed: x")
     parts = ["Loop #4. ", "Session continued", "Remaining", "Next: ", "Circuit", "Previous", "TESTS", "Changed"]
     assert [found.index(part) for part in parts] == sorted(found.index(part) for part in parts)
     assert found.endswith("Changed: x. ")
@@ -91,7 +103,7 @@ def test_the_order_of_all_parts() -> None:
 
 @given(st.text(max_size=600), st.text(max_size=600), st.booleans())
 def test_the_context_is_short_and_fits_into_an_argument(one: str, other: str, resumed: bool) -> None:
-    found = loop_context(ContextFacts(1, resumed, Plan(0, 1, one), OPEN, other, failing(results()), one))
+    found = context(1, resumed, Plan(0, 1, one), OPEN, other, failing(results()), one)
     assert len(found) <= CONTEXT_LIMIT
     assert "\0" not in found
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.loop.follow import Follower
-from bridge.loop.logs import LiveLog
+from bridge.loop.logs import Follower, LiveLog
 from bridge.turn.logs import Cut
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
 from bridge.loop.policy import Limits, Verdict
 from bridge.loop.runs import read_run
-from bridge.loop.store import LoopSettings
+from bridge.loop.settings import LoopSettings
 from bridge.setups.plain.opening import run_plain
 from bridge.turn.driver import DriverTool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge import timestamps
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from tests.examples import SESSION
 
 if TYPE_CHECKING:

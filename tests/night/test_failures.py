@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import timestamps
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from tests import examples
 
 if TYPE_CHECKING:

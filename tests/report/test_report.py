@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from bridge.loop.history import RunHistory
-from bridge.loop.turn_records import TurnRecord, TurnRecords
+from bridge.loop.events import LoopEvent, RunNote, TurnRecorded
+from bridge.loop.records import TurnRecord
+from bridge.loop.store import Store
 from bridge.report import formats
 from bridge.report.facts import rows
 from bridge.report.model import Commit, Report, Run, commit_id, read_report, read_turn
@@ -77,13 +78,20 @@ def _loop(folder: Path) -> LoopPlace:
 
 
 def _turn(number: int, **changes: Any) -> TurnRecord:
-    return replace(TurnRecord(number, 1000.0 + number, 1.0, "success"), **changes)
+    return replace(TurnRecord(turn=number, began=1000.0 + number, seconds=1.0, result="success"), **changes)
+
+
+def _record(project: Path, tool: str, *events: LoopEvent) -> None:
+    store = Store(project / ".ralph")
+    store.run = ("1-a", tool)
+    for event in events:
+        store.record(event)
 
 
 def test_a_killed_run_has_its_turns_and_no_end(tmp_path: Path) -> None:
     logs = tmp_path / ".ralph" / "logs"
-    RunHistory(logs, run_id="1-a", tool="driver x").began(1000.0, "", "main", (0, 3))
-    TurnRecords(logs, run_id="1-a", tool="driver x").write(_turn(1))
+    began = RunNote("began", 1000.0, {"tool": "driver x", "head": "", "branch": "main", "plan": (0, 3)})
+    _record(tmp_path, "driver x", began, TurnRecorded(_turn(1)))
     with open(logs / "turns.jsonl", "a") as file:
         file.write('not json\n[]\n{"run": "1-a", "turn": 2, "other": 1}\n{"torn')
     (run,) = read_report(_loop(tmp_path)).runs
@@ -98,7 +106,7 @@ def test_a_turn_that_ran_out_of_time_with_work_done_has_not_failed() -> None:
 
 
 def test_turns_of_an_older_release_are_a_run_of_which_little_is_known(tmp_path: Path) -> None:
-    TurnRecords(tmp_path / ".ralph" / "logs", run_id="1-a", tool="agent amp").write(_turn(1, input_tokens=5))
+    _record(tmp_path, "agent amp", TurnRecorded(_turn(1, input_tokens=5)))
     report = read_report(_loop(tmp_path))
     (run,) = report.runs
     assert (run.state, run.tool, run.commits) == ("unknown", "agent amp", None)
@@ -158,7 +166,7 @@ def test_ten_thousand_turns_are_listed_in_part_and_counted_in_full(tmp_path: Pat
 def test_what_turns_changed_without_a_commit_is_told_beside_what_commits_did(
     files: Any, committed: bool | None, shown: str
 ) -> None:
-    turn = TurnRecord(1, 0.0, 1.0, "success", files_changed=1, committed=committed)
+    turn = TurnRecord(turn=1, began=0.0, seconds=1.0, result="success", files_changed=1, committed=committed)
     assert dict(rows(Run(id="r", files=files, turns=(turn, replace(turn, turn=2)))))["files changed"] == shown
 
 

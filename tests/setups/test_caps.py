@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.caps import Caps, Spent
-from bridge.loop.turn_records import Tally, TurnRecord
+from bridge.loop.caps import Caps, Tally
+from bridge.loop.records import Spent, TurnRecord
 from bridge.stream.events.base import Usage
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def test_what_is_reached(spent: Spent, untold: tuple[str, ...], reason: str | No
 
 
 def _turn(session: str = "s") -> TurnRecord:
-    return TurnRecord(1, 0.0, 1.0, "success", session=session)
+    return TurnRecord(turn=1, began=0.0, seconds=1.0, result="success", session=session)
 
 
 def test_a_thread_s_count_is_cumulative_and_a_turn_s_is_the_difference() -> None:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.errors import ConfigurationError
 from bridge.files import write_atomic
 from bridge.git.repository import Files
-from bridge.records import read_object, read_text
+from bridge.loop.events import IterationEnded
+from bridge.loop.store import StateFile
+from bridge.records import read_number, read_text
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
 from bridge.setups.model import Adopted, Installation, Opened, Overview, PlanKind, Rows, Setup, SetupKind
+from bridge.setups.plain.handler import PlainFiles
 from bridge.setups.plain.opening import agent_of, run_plain
 from bridge.setups.plain.settings import loop_settings
-from bridge.setups.plain.store import PlainFiles
 from bridge.turn.agent import AgentTool
 
 if TYPE_CHECKING:
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
 
     from bridge.agent import Agent
     from bridge.loop.events import LoopEvent
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.options import RunOptions
 
 CONF, PROMPT, PLAN, STATE, CONTROLLER = "toy.conf", "TOY.md", "TODO.md", ".toy", "toy"
 IGNORED = (f"{STATE}/",)
+STATE_FILES = (StateFile("turns.txt", (IterationEnded,), lambda facts: f"{facts.event.iteration}\n"),)
 FILES = Files(is_own=lambda path: path.startswith(f"{STATE}/"), own=(STATE,))
 
 
@@ -77,7 +80,7 @@ class ToyLoop(Opened):
     def events(self) -> Generator[LoopEvent, None, None]:
         """Run it."""
         files = PlainFiles(self.loop.project, folder=STATE, plan=PLAN)
-        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True, files=files)
+        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True, files=files, more=STATE_FILES)
 
 
 @contextmanager
@@ -97,9 +100,8 @@ def open_loop(
 def overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> Overview:
     """What its state file says, and its plan."""
     plan = PlainFiles(project, folder=STATE, plan=PLAN).read_plan()
-    record = read_object(state / "status.json") or {}
     done = plan and {"done": plan.done, "total": plan.total}
-    return {"running": False, "holder": None, "turns": record.get("loop_count"), "plan": done}, None
+    return {"running": False, "holder": None, "turns": read_number(state / "turns.txt"), "plan": done}, None
 
 
 def rows(seen: dict[str, Any], _now: float) -> Rows:

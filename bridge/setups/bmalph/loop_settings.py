@@ -14,7 +14,7 @@ from bridge.setups.dot_ralph.files.small import read_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.breaker import BreakerSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.settings import Settings

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bridge.driver import Driver
     from bridge.loop.events import LoopEnded, LoopEvent
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.options import RunOptions

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
 from bridge.files import read_bytes
-from bridge.loop.context import whole_characters
 from bridge.loop.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
+from bridge.loop.plan import whole_characters
 from bridge.process.argv import os_arguments
 from bridge.process.program import Program
 from bridge.stream.events import read_output
@@ -19,7 +19,7 @@ from bridge.stream.events import read_output
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from bridge.loop.store import Turn
+    from bridge.loop.handler import Turn
     from bridge.turn.driver import LoopDriver
     from bridge.turn.tool import TurnSettings
 

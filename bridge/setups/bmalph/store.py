@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import records, timestamps
-from bridge.loop.context import context_for
 from bridge.loop.events import ReviewEnded
 from bridge.loop.outcome import left_session
+from bridge.loop.plan import context_for
 from bridge.setups.bmalph import gates
 from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
     from bridge.loop.events import LoopEvent
+    from bridge.loop.handler import Turn
     from bridge.loop.plan import Plan
-    from bridge.loop.store import LoopSettings, Turn
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.settings import Settings
@@ -153,12 +154,12 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
             yield event
         return state
 
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+    def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write what follows from an event."""
         if isinstance(event, ReviewEnded):
             self.writer.reviewed(event)
             return ()
-        return super().record(event)
+        return super().follow_up(event)
 
 
 def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:

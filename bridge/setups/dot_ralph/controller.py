@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from bridge.driver import Driver
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.controls import Shown
     from bridge.setups.dot_ralph.flags import Arguments, Grammar
     from bridge.setups.dot_ralph.folder import Folder

@@ -10,7 +10,7 @@ from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import Limits, Pauses
-from bridge.loop.store import LoopSettings
+from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.folder import own_files

@@ -21,6 +21,7 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
+from bridge.loop.handler import TurnHandler
 from bridge.loop.logs import LiveLog
 from bridge.loop.outcome import Outcome, build_outcome
 from bridge.loop.store import Store
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
+    from bridge.loop.handler import Turn
     from bridge.loop.runs import RunRecord
-    from bridge.loop.store import LoopSettings, Turn
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
@@ -47,7 +49,7 @@ S = TypeVar("S", bound=FolderState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 
-class FolderStore(Store[S, O], Generic[S, O]):
+class FolderStore(TurnHandler[S, O], Generic[S, O]):
     """The store of one run of a loop whose files lie in ``.ralph``.
 
     Args:
@@ -69,6 +71,7 @@ class FolderStore(Store[S, O], Generic[S, O]):
         on_log: Callable[[Level, str], None] = lambda _level, _line: None,
         now: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__(Store(folder.path))
         self.folder = folder
         self.common = settings
         self.loop = loop
@@ -154,7 +157,7 @@ class FolderStore(Store[S, O], Generic[S, O]):
         """Append to ``live.log``."""
         self._live_log.write(data)
 
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+    def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write what follows from an event."""
         now = self.now()
         match event:

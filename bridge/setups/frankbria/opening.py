@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from bridge.loop.events import LoopEvent
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.settings import FrankbriaSettings
     from bridge.setups.options import RunOptions

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bridge import records
 from bridge.files import delete, make_folder
-from bridge.loop.context import CONTEXT_LIMIT, whole_characters
 from bridge.loop.outcome import left_session
+from bridge.loop.plan import CONTEXT_LIMIT, whole_characters
 from bridge.setups.dot_ralph.files import crash, small
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.setups.frankbria.backups import Backups
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
+    from bridge.loop.handler import Turn
     from bridge.loop.plan import Plan
     from bridge.loop.runs import RunRecord
-    from bridge.loop.store import LoopSettings, Turn
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.settings import FrankbriaSettings
@@ -151,10 +152,10 @@ class FrankbriaStore(FolderStore[FrankbriaState, FrankbriaOutcome]):
         self._leave = self._leave or (self.writer.at_limit and self._leaving())
         return self._leave
 
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+    def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write what follows from an event; the agent may have deleted the folder."""
         self._restore_folder()
-        super().record(event)
+        super().follow_up(event)
         said = notification(event) if self.settings.notifications else None
         return () if said is None else (said,)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, passed, warned
 from bridge.setups.dot_ralph.doctor import STATE, driver
+from bridge.setups.plain.handler import PlainFiles
 from bridge.setups.plain.settings import IGNORED, SAMPLES
-from bridge.setups.plain.store import PlainFiles
 from bridge.setups.projects import find_prompt
 
 if TYPE_CHECKING:

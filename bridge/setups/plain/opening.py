@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.outcome import Outcome
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import StateFile
     from bridge.setups.options import RunOptions
-    from bridge.setups.plain.store import PlainFiles
+    from bridge.setups.plain.handler import PlainFiles
     from bridge.turn.tool import Command, Tool
 
 
@@ -51,9 +52,9 @@ class DriverLoop(_Plain):
         return self.driver, self.loop
 
     def preview(self) -> tuple[Sequence[str], Command]:
-        from bridge.loop.context import context_for
+        from bridge.loop.plan import context_for
         from bridge.loop.policy import LoopState
-        from bridge.setups.plain.store import PlainFiles
+        from bridge.setups.plain.handler import PlainFiles
         from bridge.turn.driver import build_command
 
         files, session = PlainFiles(self.loop.project), None
@@ -80,9 +81,9 @@ class AgentLoop(_Plain):
         return self.agent, self.loop
 
     def preview(self) -> tuple[Sequence[str], bytes]:
-        from bridge.loop.context import context_for
+        from bridge.loop.plan import context_for
         from bridge.loop.policy import LoopState
-        from bridge.setups.plain.store import PlainFiles, agent_prompt
+        from bridge.setups.plain.handler import PlainFiles, agent_prompt
 
         plan = PlainFiles(self.loop.project).read_plan()
         return (), agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
@@ -125,7 +126,12 @@ def open_loop(folder: Path, options: RunOptions, tell: Callable[[str], None]) ->
 
 
 def run_plain(
-    tool: Tool, loop: LoopSettings, *, for_agent: bool = False, files: PlainFiles | None = None
+    tool: Tool,
+    loop: LoopSettings,
+    *,
+    for_agent: bool = False,
+    files: PlainFiles | None = None,
+    more: Sequence[StateFile] = (),
 ) -> Generator[LoopEvent, None, None]:
     """Run the loop of a plain folder with a tool; see :func:`bridge.loop.runner.run_loop`.
 
@@ -134,27 +140,23 @@ def run_plain(
         loop: its settings.
         for_agent: it is an agent's script.
         files: where the loop keeps its files; None: as in a plain folder.
+        more: further state files that it keeps.
 
     Raises:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
-    from bridge.loop.night import night
     from bridge.loop.policy import LoopState, PlanPolicy
     from bridge.loop.runner import run_loop
-    from bridge.setups.plain.store import PlainStore
+    from bridge.loop.settings import night
+    from bridge.setups.plain.handler import PlainFiles, PlainHandler
     from bridge.setups.projects import active_run
 
+    files = PlainFiles(loop.project) if files is None else files
     logs_bytes = night(loop.environment).turn_logs_bytes
-    store = PlainStore(loop, logs_bytes=logs_bytes, for_agent=for_agent, files=files)
+    handler = PlainHandler(files, loop, logs_bytes=logs_bytes, for_agent=for_agent, more=more)
     policy: PlanPolicy[LoopState, Outcome] = PlanPolicy(loop.limits, loop.pauses)
-    return run_loop(
-        tool,
-        policy,
-        store,
-        loop,
-        active=active_run(store.files.folder, loop.project, tool.name),
-        state=LoopState(),
-    )
+    active = active_run(files.folder, loop.project, tool.name)
+    return run_loop(tool, policy, handler, loop, active=active, state=LoopState())
 
 
 def agent_of(

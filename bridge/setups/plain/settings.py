@@ -8,10 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.git.repository import Files
-from bridge.loop.caps import read_caps
-from bridge.loop.night import night
 from bridge.loop.policy import Limits
-from bridge.loop.store import LoopSettings
+from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.resources import os_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.options import RunOptions

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.files import make_folder, usable
-from bridge.loop.caps import read_caps
 from bridge.loop.events import HookText, LoopEnded
-from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
-from bridge.loop.store import LoopSettings
+from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import preflight

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.files import lenient, open_file
-from bridge.loop.standing import standing
+from bridge.loop.lock import standing
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse
 from bridge.setups.ralph_loop.preflight import read
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.files import beside, descriptor, usable
-from bridge.turn.logs import Cut, bound_logs, logs_of_turns, unused
+from bridge.turn.logs import Cut, bound_logs, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,4 +144,4 @@ def _left_out(missing: int) -> str:
 
 def bound_sessions(folder: Path, max_bytes: int, say: Callable[[str], None]) -> None:
     """Keep the logs of all sessions within so many bytes, that of the last session as it is."""
-    bound_logs(logs_of_turns(folder, _SESSION), max_bytes=max_bytes, say=say)
+    bound_logs(folder, _SESSION, max_bytes, say)

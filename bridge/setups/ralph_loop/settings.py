@@ -13,7 +13,7 @@ from bridge.setups.ralph_loop.arguments import integer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.store import LoopSettings
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.options import RunOptions
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable

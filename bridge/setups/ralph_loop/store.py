@@ -24,6 +24,7 @@ from bridge.loop.events import (
     Waiting,
     interruption,
 )
+from bridge.loop.handler import TurnHandler
 from bridge.loop.policy import Decision, Verdict
 from bridge.loop.standstill import REASONS
 from bridge.loop.store import Store
@@ -46,14 +47,14 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
+    from bridge.loop.handler import Turn
     from bridge.loop.plan import Plan
-    from bridge.loop.store import Turn
     from bridge.setups.ralph_loop.settings import RalphSession
 
 CAPTURE = "last_agent_output"
 
 
-class SessionStore(Store[SessionState, Attempt]):
+class SessionStore(TurnHandler[SessionState, Attempt]):
     """The files of one session.
 
     Args:
@@ -65,6 +66,7 @@ class SessionStore(Store[SessionState, Attempt]):
     """
 
     def __init__(self, agent: Agent, session: RalphSession) -> None:
+        super().__init__(Store(session.home))
         self.interrupted_by: BaseException | None = None
         self._agent = agent
         self._session = session
@@ -171,7 +173,7 @@ class SessionStore(Store[SessionState, Attempt]):
 
     # -- the log -------------------------------------------------------------------------------------
 
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+    def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write the log's lines."""
         match event:
             case IterationStarted():

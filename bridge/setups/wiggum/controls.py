@@ -12,7 +12,7 @@ from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import make_folder, usable, write_atomic
 from bridge.git.repository import find_repository
 from bridge.loop.lock import FILE as LOCK
-from bridge.loop.standing import holder_pid
+from bridge.loop.lock import holder_pid
 from bridge.process.table import has_open
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, progress, turns

@@ -14,11 +14,9 @@ from bridge.driver import Driver
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
 from bridge.files import make_folder, usable
 from bridge.git.work import WorkDetector
-from bridge.loop.caps import read_caps
-from bridge.loop.night import night
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
-from bridge.loop.store import LoopSettings
+from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.process.argv import resolve
 from bridge.resources import os_text
 from bridge.setups.model import Opened

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.loop.events import LeftoversEnded, LoopEnded, LoopEvent, LoopInterrupted, Notice
+from bridge.loop.handler import TurnHandler
 from bridge.loop.logs import rotate
 from bridge.loop.outcome import build_outcome
 from bridge.loop.store import Store
@@ -19,7 +20,7 @@ from bridge.setups.wiggum.outer import OuterOutcome, OuterState, ending
 from bridge.setups.wiggum.policy import closed
 from bridge.setups.wiggum.task import turn_prompt
 from bridge.setups.wiggum.transcript import logged_errors
-from bridge.turn.logs import bound_logs, logs_of_turns, unused
+from bridge.turn.logs import bound_logs, new_log
 from bridge.turn.tool import TurnLogs, TurnRequest
 
 if TYPE_CHECKING:
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
 
     from bridge.git.work import WorkDetector
     from bridge.loop.active import ActiveRun
+    from bridge.loop.handler import Turn
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision
-    from bridge.loop.store import Turn
     from bridge.setups.wiggum.files import Layout
 
 _TURN_LOG = re.compile(r"(iteration_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 
 
-class OuterStore(Store[OuterState, OuterOutcome]):
+class OuterStore(TurnHandler[OuterState, OuterOutcome]):
     """The files of one run.
 
     Args:
@@ -47,6 +48,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
     """
 
     def __init__(self, layout: Layout, probe: WorkDetector, *, logs_bytes: int, for_agent: bool) -> None:
+        super().__init__(Store(layout.folder))
         self._layout = layout
         self._probe = probe
         self._logs_bytes = logs_bytes
@@ -97,18 +99,9 @@ class OuterStore(Store[OuterState, OuterOutcome]):
     def _new_logs(self, iteration: int) -> TurnLogs:
         """Return names that no earlier turn has used, and keep all logs of turns within their bound."""
         logs = self.logs
-        with usable(logs):
-            make_folder(logs)
-        bound_logs(
-            logs_of_turns(logs, _TURN_LOG),
-            max_bytes=self._logs_bytes,
-            say=lambda line: files.log(self._layout, line),
-        )
-        name, number = f"iteration_{iteration:04d}", 1
-        while not unused(logs / f"{name}.log"):
-            number += 1
-            name = f"iteration_{iteration:04d}-{number}"
-        return TurnLogs(logs / f"{name}.log", None if self._for_agent else logs / f"{name}.err")
+        bound_logs(logs, _TURN_LOG, self._logs_bytes, lambda line: files.log(self._layout, line))
+        output = new_log(logs, f"iteration_{iteration:04d}")
+        return TurnLogs(output, None if self._for_agent else output.with_suffix(".err"))
 
     def take_in(self, state: OuterState, turn: Turn) -> OuterOutcome:
         """Judge the output, and look at what the turn has changed."""
@@ -145,7 +138,7 @@ class OuterStore(Store[OuterState, OuterOutcome]):
         items = files.read_plan(self._layout)
         return (len(items.done), items.total) if items.total else None
 
-    def record(self, event: LoopEvent) -> Iterable[LoopEvent]:
+    def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
         """Write the loop's log; at its end, move the state to the archive."""
         layout, number = self._layout, self._number
         match event:

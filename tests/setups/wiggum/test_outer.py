@@ -15,7 +15,7 @@ from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, Notice, Waiting
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
-from bridge.loop.store import LoopSettings
+from bridge.loop.settings import LoopSettings
 from bridge.setups.wiggum.breaker import WiggumBreakerSettings
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.outer import OuterPolicy, OuterState

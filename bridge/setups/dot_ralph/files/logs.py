@@ -11,7 +11,7 @@ from bridge import timestamps
 from bridge.files import delete, descriptor, make_folder
 from bridge.loop.logs import Level, append_line, log_line
 from bridge.records import to_json, usable
-from bridge.turn.logs import bound_logs, logs_of_turns, unused
+from bridge.turn.logs import bound_logs, unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ def prune_run_logs(folder: Folder, keep: int) -> int:
 
 def bound_run_logs(folder: Folder, max_bytes: int, say: Callable[[str], None]) -> None:
     """Keep the logs of all runs within so many bytes; see :func:`bridge.turn.logs.bound_logs`."""
-    bound_logs(logs_of_turns(folder.logs, _RUN_LOG), max_bytes=max_bytes, say=say)
+    bound_logs(folder.logs, _RUN_LOG, max_bytes, say)
 
 
 def append_metrics(folder: Folder, record: dict[str, object]) -> None:

@@ -1,18 +1,49 @@
-"""What keeps a loop going through a night, from the environment: the same variables in every setup."""
+"""How a loop is run; what keeps it going through a night comes from the environment, by the same variables in every
+setup."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.policy import Pauses
+from bridge.git.repository import ALL_WORK
+from bridge.loop import caps
+from bridge.loop.caps import Caps
+from bridge.loop.policy import Limits, Pauses
 from bridge.process.program import Graces
 from bridge.turn.logs import MB
+from bridge.turn.tool import TurnSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from bridge.git.repository import Files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSettings(TurnSettings):
+    """How to run a loop.
+
+    Attributes:
+        prompt: the prompt file, as the tool gets to see it.
+        limits: when to give up.
+        pauses: how long to wait before a turn is repeated.
+        promise: the completion promise to look for, or None.
+        timeout: seconds that one turn may take, or None.
+        caps: what the run may use.
+        files: which of the project's files are no work.
+    """
+
+    prompt: str = ".ralph/PROMPT.md"
+    limits: Limits = field(default_factory=Limits)
+    pauses: Pauses = field(default_factory=Pauses)
+    promise: str | None = None
+    timeout: float | None = None
+    caps: Caps = field(default_factory=Caps)
+    files: Files = ALL_WORK
+
 
 VARIABLES = {
     "retry_seconds": "RALPH_BRIDGE_RETRY_SECONDS",
@@ -27,7 +58,7 @@ VARIABLES = {
 """Field to the variable that sets it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
     """How a loop deals with what goes wrong while nobody looks.
 
@@ -53,17 +84,14 @@ class Night:
 
     @property
     def pauses(self) -> Pauses:
-        """Those between turns."""
         return Pauses(self.retry_seconds, self.retry_max_seconds, self.limit_seconds)
 
     @property
     def turn_logs_bytes(self) -> int:
-        """The first of these bounds in bytes."""
         return int(self.turn_logs_mb * MB)
 
     @property
     def turn_log_bytes(self) -> int:
-        """The second one."""
         return int(self.turn_log_mb * MB)
 
     @property
@@ -97,14 +125,24 @@ def numbers(env: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, f
         ConfigurationError: a value is none; names the variable.
     """
     found = {}
-    for field, name in variables.items():
-        if text := env.get(name, "").strip():
+    for name, variable in variables.items():
+        if text := env.get(variable, "").strip():
             try:
-                found[field] = float(text)
+                found[name] = float(text)
             except ValueError:
-                found[field] = -1.0
-            if not (math.isfinite(found[field]) and found[field] >= 0):
+                found[name] = -1.0
+            if not (math.isfinite(found[name]) and found[name] >= 0):
                 raise ConfigurationError(
-                    f"{name}={text!r} in the environment is no number ≥ 0\n  next: {name}=30, or unset {name}"
+                    f"{variable}={text!r} in the environment is no number ≥ 0\n"
+                    f"  next: {variable}=30, or unset {variable}"
                 )
     return found
+
+
+def read_caps(env: Mapping[str, str]) -> Caps:
+    """Read the caps of the environment.
+
+    Raises:
+        ConfigurationError: a value is no number; names the variable.
+    """
+    return Caps(**numbers(env, caps.VARIABLES))

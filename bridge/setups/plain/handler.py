@@ -1,0 +1,241 @@
+"""A loop in a folder without any setup: its files under ``.ralph/`` (session, status and logs), and its turns."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bridge.errors import ProjectUnusable
+from bridge.files import ANYWHERE, confine, read_bytes, usable, write_atomic
+from bridge.loop.events import (
+    IterationEnded,
+    IterationStarted,
+    LeftoversEnded,
+    LoopEnded,
+    LoopInterrupted,
+    Notice,
+    Waiting,
+)
+from bridge.loop.handler import TurnHandler
+from bridge.loop.outcome import Outcome, build_outcome, left_session
+from bridge.loop.plan import Plan, context_for, parse_plan
+from bridge.loop.policy import LIMITS, LoopState, Verdict
+from bridge.loop.runs import sweep
+from bridge.loop.store import LEAVE, LoopLog, StateFile, Store
+from bridge.session_id import validate_session_id
+from bridge.timestamps import file_name
+from bridge.turn.logs import bound_logs, new_log
+from bridge.turn.tool import TurnLogs, TurnRequest, first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.handler import Turn
+    from bridge.loop.logs import Level
+    from bridge.loop.settings import LoopSettings
+    from bridge.loop.store import Document, Facts
+
+SESSION = ".claude_session_id"
+_TURN_LOG = re.compile(r"driver_(?:output|stderr)_(.*)\.log(?:\.gz)?")
+
+
+class PlainFiles:
+    """What lies there, for whoever only looks.
+
+    Args:
+        project: the project's folder.
+        folder: of the loop's state, relative to it.
+        plan: name of the fix plan in either.
+    """
+
+    def __init__(self, project: Path, *, folder: str = ".ralph", plan: str = "@fix_plan.md") -> None:
+        confine(project)
+        self.project = project
+        self.folder = project / folder
+        self.plan = plan
+        self.session_file = self.folder / SESSION
+
+    def read_plan(self) -> Plan | None:
+        """Read the fix plan: in ``.ralph/``, else in the project's folder, else None."""
+        for folder in (self.folder, self.project):
+            with usable("the fix plan"), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                return parse_plan(read_bytes(folder / self.plan, root=ANYWHERE).decode("utf-8", "replace"))
+        return None
+
+    def read_session(self) -> tuple[str | None, bool]:
+        """Return the saved session id, and whether the file holds something that is none."""
+        text = ""
+        with usable("the session file"), suppress(FileNotFoundError, NotADirectoryError):
+            text = read_bytes(self.session_file).decode("utf-8", "replace").strip()
+        if text.startswith("{"):  # what older installations wrote
+            with suppress(ValueError, RecursionError):
+                record = json.loads(text)
+                text = str(record.get("session_id") or record.get("sessionId") or "")
+        first = text.splitlines()[0] if text else ""
+        found = validate_session_id(first.strip())
+        return found, bool(first) and found is None
+
+
+# -- what is written ---------------------------------------------------------------------------------
+
+
+def _status(facts: Facts) -> Document:
+    """``status.json``, which dashboards and `ralph-bridge status` read."""
+    event, reason = facts.event, ""
+    match event:
+        case IterationStarted():
+            action, status = "executing", "running"
+        case IterationEnded():
+            action, status = ("failed", "running") if event.outcome.failure else ("completed", "success")
+        case Waiting():
+            if not event.first or event.reason not in LIMITS:
+                return LEAVE
+            action, status = event.reason, "paused"
+        case LoopInterrupted():
+            action, status, reason = event.action, "stopped", event.reason
+        case _:
+            complete = event.verdict is Verdict.COMPLETE
+            action, status = ("graceful_exit", "completed") if complete else (event.reason, "halted")
+            reason = event.reason
+    return {
+        "timestamp": datetime.fromtimestamp(facts.now).astimezone().isoformat(timespec="seconds"),
+        "loop_count": event.iterations if isinstance(event, LoopEnded) else event.iteration,
+        "last_action": action,
+        "status": status,
+        "exit_reason": reason,
+    }
+
+
+def _session(facts: Facts) -> Document:
+    """The session for the next run; behind a loop that is complete, the next one is about something else."""
+    event = facts.event
+    if isinstance(event, LoopEnded):
+        return None if event.verdict is Verdict.COMPLETE else LEAVE
+    if not event.sessions:
+        return LEAVE
+    return f"{event.state.session_id}\n" if event.state.session_id else None
+
+
+FILES = (
+    StateFile(SESSION, (IterationEnded, LoopEnded), _session),
+    StateFile("status.json", (IterationStarted, IterationEnded, Waiting, LoopEnded, LoopInterrupted), _status),
+)
+
+
+def _lines(facts: Facts) -> Iterator[tuple[Level, str]]:
+    """The lines of ``ralph.log``."""
+    event = facts.event
+    match event:
+        case IterationEnded():
+            failure = event.outcome.failure
+            took = f"turn {event.iteration} took {event.seconds:.0f} s"
+            yield "ERROR" if failure else "INFO", f"{took}: {failure or 'done'}"
+        case Notice():
+            yield "WARN", event.text
+        case LeftoversEnded():
+            yield "INFO", str(event)
+        case LoopEnded():
+            level: Level = "SUCCESS" if event.verdict is Verdict.COMPLETE else "ERROR"
+            yield level, f"The loop has ended: {event.reason}: {event.detail}"
+        case LoopInterrupted():
+            yield "ERROR", f"The loop has ended: {event.action} ({event.reason})"
+
+
+# -- the turns ---------------------------------------------------------------------------------------
+
+
+class PlainHandler(TurnHandler[LoopState, Outcome]):
+    """See :class:`bridge.loop.handler.TurnHandler`.
+
+    Args:
+        files: of the loop.
+        loop: its settings.
+        logs_bytes: size of the logs of all turns; 0: any.
+        for_agent: the tool is an agent's script, which gets one file: the context, and the prompt.
+        more: further state files of a kind that is built on this one.
+    """
+
+    def __init__(
+        self,
+        files: PlainFiles,
+        loop: LoopSettings,
+        *,
+        logs_bytes: int,
+        for_agent: bool = False,
+        more: Sequence[StateFile] = (),
+    ) -> None:
+        log = LoopLog(lines=_lines)
+        super().__init__(Store(files.folder, (*FILES, *more), setup=loop, log=log, live="Turn {}"))
+        self._files = files
+        self._loop = loop
+        self._logs_bytes = logs_bytes
+        self._agent_prompt = files.folder / ".ralph_bridge.prompt.md" if for_agent else None
+
+    def open(self, active: ActiveRun) -> Iterable[str]:
+        sweep(self._files.folder, self.store.logs)
+        for line in active.notices:
+            self.store.log("WARN", line)
+        self.store.log("INFO", f"The loop begins: {active.tool}")
+        return active.notices
+
+    def load(self, state: LoopState) -> tuple[LoopState, Iterable[str]]:
+        if state.iteration or not self._loop.resume:
+            return state, ()
+        found, spoiled = self._files.read_session()
+        wrong = f"{self._files.session_file} holds no session id; a new session is started"
+        return replace(state, session_id=found), (wrong,) if spoiled else ()
+
+    def read_plan(self) -> Plan | None:
+        return self._files.read_plan()
+
+    def begin_turn(self, state: LoopState, plan: Plan | None, session: str | None) -> TurnRequest:
+        number = state.iteration + 1
+        context = context_for(state, plan, resumed=session is not None)
+        prompt, broken = self._loop.prompt, ""
+        if self._agent_prompt is not None:
+            prompt = str(self._agent_prompt)
+            try:
+                with usable("the prompt of the turn"):
+                    write_atomic(self._agent_prompt, agent_prompt(self._loop, context))
+            except ProjectUnusable as error:
+                if number == 1:
+                    raise
+                broken = first_line(error)
+        logs = self.store.logs
+        bound_logs(logs, _TURN_LOG, self._logs_bytes, lambda line: self.store.log("INFO", line))
+        output = new_log(logs, f"driver_output_{number}_{file_name(self.store.now())}")
+        stderr = output.with_name(output.name.replace("output", "stderr", 1))
+        return TurnRequest(
+            number, prompt, TurnLogs(output, stderr), context=context, session=session, broken=broken
+        )
+
+    def take_in(self, _state: LoopState, turn: Turn) -> Outcome:
+        outcome = build_outcome(
+            Outcome,
+            turn.result,
+            turn.request,
+            now=turn.now,
+            changes=turn.changes,
+            plans=(turn.plan, self.read_plan()),
+            promise=self._loop.promise,
+        )
+        if not turn.sessions:
+            return outcome
+        return replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
+
+
+def agent_prompt(settings: LoopSettings, context: str) -> bytes:
+    """Give the prompt of an agent's turn: where the loop stands, and what people have written.
+
+    Raises:
+        bridge.errors.ProjectUnusable: the prompt can't be read.
+    """
+    with usable("the prompt"):
+        written = read_bytes(settings.project / settings.prompt, root=ANYWHERE)
+    return context.encode("utf-8", "surrogateescape") + b"\n\n" + written
