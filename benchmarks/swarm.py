@@ -30,7 +30,8 @@ from benchmarks.timing import show  # noqa: E402
 from bridge.swarm.events import SwarmEnded, TaskEnded, TaskStarted  # noqa: E402
 from bridge.swarm.executors import opened  # noqa: E402
 from bridge.swarm.opening import Swarm  # noqa: E402
-from bridge.swarm.supervisor import Order, Result, prepare, save_safely  # noqa: E402
+from bridge.swarm.order import Order, Result  # noqa: E402
+from bridge.swarm.supervisor import prepare, save_safely  # noqa: E402
 from bridge.swarm.tasks import Task  # noqa: E402
 
 if TYPE_CHECKING:

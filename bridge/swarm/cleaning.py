@@ -6,17 +6,17 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.files import delete_folder
 from bridge.loop.lock import standing
 from bridge.records import read_object
 from bridge.swarm import record as records
 from bridge.swarm.merging import TREE
-from bridge.swarm.saving import is_within
-from bridge.swarm.supervisor import Order, save_tree
+from bridge.swarm.order import Order
+from bridge.swarm.supervisor import save_tree
 from bridge.swarm.transport import Hub
-from bridge.swarm.trees import LOCK, remove_tree, repository
+from bridge.swarm.trees import LOCK, is_within, remove_tree, repository, resolve
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -41,10 +41,6 @@ def clean(project: SwarmProject, folder: Path) -> Iterator[Cleaned]:
 
     A task's work tree and branch go when every byte in them is in the swarm's branch, or in one of the user's; the
     swarm's branch when it is in one of the user's; the record when nothing else is left.
-
-    Args:
-        project: the user's.
-        folder: of the swarm's record.
     """
     record = records.read_swarm(folder)
     if record is None:
@@ -57,17 +53,8 @@ def clean(project: SwarmProject, folder: Path) -> Iterator[Cleaned]:
 
 
 def remove_merged(project: SwarmProject, folder: Path, record: SwarmRecord, task: TaskRecord) -> str:
-    """Take away the work tree of one task when every byte in it is merged; say why it stays, or ''.
-
-    Args:
-        project: the user's.
-        folder: of the swarm's record.
-        record: of the swarm, which may be at work.
-        task: whose work tree it is; its branch stays.
-
-    Raises:
-        BridgeError: its repository can't be used.
-    """
+    """Take away the work tree of one task when every byte in it is merged; why it stays, or ''. The swarm may be at
+    work, and the branch stays."""
     cleaning = _Cleaning(project, folder, record)
     if not (task.tree and Path(task.tree).exists()):
         return ""
@@ -75,8 +62,6 @@ def remove_merged(project: SwarmProject, folder: Path, record: SwarmRecord, task
 
 
 class _Cleaning:
-    """One swarm that is cleaned up behind."""
-
     def __init__(self, project: SwarmProject, folder: Path, record: SwarmRecord) -> None:
         self.project = project
         self.folder = folder
@@ -86,23 +71,22 @@ class _Cleaning:
         self.left = 0
 
     def run(self) -> Iterator[Cleaned]:
-        for task in self.record.tasks:
-            for found in self._task(task):
-                self.left += bool(found.stays)
-                yield found
-        for found in self._swarm():
+        for found in self._all():
             self.left += bool(found.stays)
             yield found
-        for url in dict.fromkeys(filter(None, map(self._hub_of, self.record.tasks))):
-            for found in self._hub(url):
-                self.left += bool(found.stays)
-                yield found
         if not self.left:
             with suppress(OSError):
                 delete_folder(self.folder, contents=True)
             with suppress(OSError):
                 delete_folder(self.record.trees)
             yield Cleaned(f"record {self.record.run}")
+
+    def _all(self) -> Iterator[Cleaned]:
+        for task in self.record.tasks:
+            yield from self._task(task)
+        yield from self._swarm()
+        for url in dict.fromkeys(filter(None, map(self._hub_of, self.record.tasks))):
+            yield from self._hub(url)
 
     def _task(self, task: TaskRecord) -> Iterator[Cleaned]:
         if task.step in ("running", "saved"):
@@ -117,8 +101,8 @@ class _Cleaning:
             yield from self._branch(branch, also=self.record.branch)
 
     def unproven(self, task: TaskRecord) -> str:
-        """Say why a work tree can't be proven to be merged; ''."""
-        found = read_object(self.folder / "tasks" / task.task.id / "order.json")
+        """Why a work tree can't be proven to be merged; ''."""
+        found = self._order(task)
         if found is None or found.get("tree") != task.tree:
             return "nobody knows what is in it"
         with records.locked(self.folder / "tasks" / task.task.id / "lock", patience=0) as held:
@@ -143,7 +127,10 @@ class _Cleaning:
             yield from self._branch(self.record.branch, also=None)
 
     def _hub_of(self, task: TaskRecord) -> str:
-        return str((read_object(self.folder / "tasks" / task.task.id / "order.json") or {}).get("hub", ""))
+        return str((self._order(task) or {}).get("hub", ""))
+
+    def _order(self, task: TaskRecord) -> dict[str, Any] | None:
+        return read_object(self.folder / "tasks" / task.task.id / "order.json")
 
     def _hub(self, url: str) -> Iterator[Cleaned]:
         """What attempts have pushed goes where it is proven merged, each only if it still is what was looked at."""
@@ -161,7 +148,7 @@ class _Cleaning:
 
     def _branch(self, branch: str, *, also: str | None) -> Iterator[Cleaned]:
         ref = f"refs/heads/{branch}"
-        tip = self.git.run("rev-parse", "--verify", "--quiet", ref).text
+        tip = resolve(self.git, ref)
         if not tip:
             return
         if not self._is_elsewhere(tip, also):

@@ -18,23 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 from bridge._version import __version__
 from bridge.errors import BridgeError, ProjectUnusable
-from bridge.files import open_file, read_bytes
-from bridge.git.repository import ALL_WORK
+from bridge.files import open_file
 from bridge.records import read_object, to_json, write_json
 from bridge.swarm import elsewhere, supervisor, transport
-from bridge.swarm.parcel import Delivery, Parcel, contents, project_name
-from bridge.swarm.record import EventsTail, asked_to_stop
-from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import Order, Result
-from bridge.swarm.trees import repository
+from bridge.swarm.links import DaskHost, HubHost
+from bridge.swarm.order import Delivery, Order, Parcel, Result, pack
+from bridge.swarm.record import asked_to_stop, read_events
+from bridge.swarm.transport import AttemptHub
+from bridge.swarm.trees import Saved, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.git.repository import Repository
-    from bridge.swarm.on_dask import HostLine
+    from bridge.swarm.links import HostEnd
 
-_LOOK, _BEAT, _HUB_BEAT = 0.2, 2.0, 20.0
+_LOOK = 0.2
 _MOST = 300
 _PATIENCE = 20.0
 """Seconds that a worker without a supervisor may take to save and push its work."""
@@ -70,10 +69,10 @@ class Courier(Executor):
         line: what carries events and requests; None: the hub does.
     """
 
-    def __init__(self, engine: Executor, *, hub: str, line: HostLine | None = None) -> None:
+    def __init__(self, engine: Executor, *, hub: str, line: DaskHost | None = None) -> None:
         self._engine = engine
         self._hub = hub
-        self._line = line
+        self._line: HostEnd = line or HubHost()
         self._pool = ThreadPoolExecutor(16, "courier")
         self._over = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
@@ -117,23 +116,9 @@ class Courier(Executor):
 
     def _parcel(self, order: Order) -> Parcel:
         git = _git(order)
-        sent = contents(order, git)
-        tip = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{order.branch}").text or order.base
-        self._offer(git, order, order.base, tip)
-        common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
-        exclude = common / "info/exclude"
-        return Parcel(
-            order=sent.order,
-            project=project_name(order),
-            tip=tip,
-            files=sent.files,
-            withheld=sent.withheld,
-            names=sent.names,
-            scripts=sent.scripts,
-            exclude=read_bytes(exclude).decode("utf-8", "surrogateescape") if exclude.is_file() else "",
-            identity=(git.run("config", "user.name").text, git.run("config", "user.email").text),
-            dask=self._line is not None,
-        )
+        parcel = pack(order, git, dask=isinstance(self._line, DaskHost))
+        self._offer(git, order, order.base, parcel.tip)
+        return parcel
 
     def _offer(self, git: Repository, order: Order, *commits: str) -> None:
         """Have commits on the hub; each is pushed once."""
@@ -144,41 +129,30 @@ class Courier(Executor):
                 self._offered_by_now.add(commit)
 
     def _claim(self, order: Order) -> bool:
-        return transport.Hub(self._hub, order.run).claim(_git(order), order.task, order.attempt, "the host")
+        return AttemptHub(order).claim(_git(order), "the host")
 
     # -- meanwhile -------------------------------------------------------------------------------------
 
     def _begin(self, order: Order) -> None:
         """Show the workers of a swarm that its host lives, and listen to them."""
         if order.run not in self._threads:
-            if self._line is not None:
-                self._line.announce(order.run, asked_to_stop(Path(order.run_folder)))
-                self._line.listen(order.run, self._take)
-            else:  # what was asked of an earlier host's workers is none of these
-                transport.Hub(self._hub, order.run).ask(_git(order), asked_to_stop(Path(order.run_folder)))
-            thread = threading.Thread(target=self._keep_announcing, args=(order,), daemon=True)
+            asked = asked_to_stop(Path(order.run_folder))
+            self._line.announce(order, asked)
+            self._line.listen(order.run, self._take)
+            thread = threading.Thread(target=self._keep_announcing, args=(order, asked), daemon=True)
             self._threads[order.run] = thread
             thread.start()
 
-    def _keep_announcing(self, order: Order) -> None:
-        folder, due = Path(order.run_folder), 0.0
-        announced = asked_to_stop(folder)
-        hub, git = transport.Hub(self._hub, order.run), _git(order)
-        while True:
+    def _keep_announcing(self, order: Order, announced: str) -> None:
+        over, due = False, time.monotonic() + self._line.beat
+        while not over:
             over = self._over.wait(_LOOK)
-            asked, now = asked_to_stop(folder), time.monotonic()
-            if over or asked != announced or now >= due:
+            asked, now = asked_to_stop(Path(order.run_folder)), time.monotonic()
+            if asked != announced or (now >= due and not over):
                 with suppress(Exception):  # a network that comes back
-                    if self._line is not None:
-                        self._line.announce(order.run, asked)
-                    elif asked != announced:
-                        hub.ask(git, asked)
-                    if self._line is None and not over:
-                        hub.beat(git)
+                    self._line.announce(order, asked)
                     announced = asked
-                due = now + (_BEAT if self._line is not None else _HUB_BEAT)
-            if over:
-                return
+                due = now + self._line.beat
 
     def _take(self, task: str, attempt: int, number: int, line: str) -> None:
         mirror = self._mirrors.get((task, attempt))
@@ -242,8 +216,8 @@ class Courier(Executor):
         elif result.saved.commit not in ("", order.base, *delivery.refs.values()):
             why = f"{result.saved.commit} is on none of its branches"
         else:
-            names = transport.Hub(order.hub, order.run).names(order.task, order.attempt, order.branch, order.kept)
-            there = {names.there(name): commit for name, commit in delivery.refs.items()}
+            hub = AttemptHub(order)
+            there = {hub.there(name): commit for name, commit in delivery.refs.items()}
             why = transport.receive(git, order.hub, there, base=order.base)
         if why:
             unsaved = f"what came back is refused: {why}"
@@ -262,12 +236,7 @@ def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
 
 
 def _left(order: Order, patience: float) -> Result:
-    """Get what an attempt has left on the hub.
-
-    Args:
-        order: of the attempt.
-        patience: seconds that its loop may take to save and push.
-    """
+    """Get what an attempt has left on the hub; its loop may take some seconds to save and push."""
     end = time.monotonic() + patience
     while order.hub:
         if (found := from_hub(order, unended=time.monotonic() >= end)) is not None:
@@ -314,23 +283,18 @@ class _Mirror:
 
 
 def from_hub(order: Order, *, unended: bool) -> Result | None:
-    """Get what an attempt has pushed, whose end nobody saw; None: it hasn't said there that it has ended.
-
-    Args:
-        order: of the attempt.
-        unended: get it all the same.
-    """
-    git, hub = _git(order), transport.Hub(order.hub, order.run)
-    noted = hub.read(git, hub.done(order.task, order.attempt))
+    """Get what an attempt has pushed, whose end nobody saw; None: it hasn't said there that it has ended, and isn't
+    wanted all the same (`unended`)."""
+    git, hub = _git(order), AttemptHub(order)
+    noted = hub.read(git, hub.end)
     if not noted and not unended:
         return None
-    names = hub.names(order.task, order.attempt, order.branch, order.kept)
-    there = hub.look(git, f"{names.place}/*")
+    there = hub.look(git, f"{hub.branches}/*")
     if there is None:
         return _unreached(order, f"the hub can't be reached: {order.hub}")
     if there and (why := transport.receive(git, order.hub, there)):
         return Result("lost", "worker lost", why, Saved(unsaved=f"what is on the hub is refused: {why}"))
-    refs = {names.here(ref): commit for ref, commit in there.items()}
+    refs = {hub.here(ref): commit for ref, commit in there.items()}
     saved = _named(git, order, refs, Saved(commit=refs.get(order.branch, "")))
     found: dict[str, Any] = {}
     with suppress(ValueError, TypeError, RecursionError):
@@ -349,11 +313,11 @@ def _is_of(order: Order, name: str) -> bool:
 
 
 def _of_attempt(path: Path, attempt: int) -> list[dict[str, Any]]:
-    return [each for each in EventsTail(path).read() if each.get("attempt") == attempt]
+    return [each for each in read_events(path) if each.get("attempt") == attempt]
 
 
 def _where(order: Order) -> str:
-    """Say on which machine an attempt was, and where; '' when that wasn't told."""
+    """On which machine an attempt was, and where; '' when that wasn't reported."""
     events = _of_attempt(Path(order.folder) / "events.jsonl", order.attempt)
     return next((str(each["where"]) for each in events if "where" in each), "")
 
@@ -372,7 +336,7 @@ def _named(git: Repository, order: Order, refs: dict[str, str], saved: Saved) ->
 
 
 def _git(order: Order) -> Repository:
-    return repository(Path(order.source), ALL_WORK)
+    return repository(Path(order.source))
 
 
 def _settle(promise: _Promise, result: Result) -> None:

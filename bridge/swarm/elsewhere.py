@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bridge._version import __version__
 from bridge.errors import BridgeError, ProjectUnusable
@@ -24,34 +24,24 @@ from bridge.process.table import identify
 from bridge.records import read_text, to_json, write_text
 from bridge.resources import state_folder
 from bridge.swarm import transport
-from bridge.swarm.on_dask import WorkerLink
-from bridge.swarm.parcel import Delivery, Parcel, missing
+from bridge.swarm.links import DaskWorker, HubWorker
+from bridge.swarm.order import Delivery, Order, Parcel, Result, missing
 from bridge.swarm.project import files_of
 from bridge.swarm.record import ask_to_stop, locked, task_folder
-from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import Order, Result, push_work, supervise, tell_hub
-from bridge.swarm.transport import Hub, Silence
-from bridge.swarm.trees import add_tree, copy_files, repository
+from bridge.swarm.supervisor import push_work, supervise, tell_hub
+from bridge.swarm.transport import AttemptHub, Hub
+from bridge.swarm.trees import Saved, add_tree, copy_files, repository, resolve
 
 if TYPE_CHECKING:
     from bridge.git.repository import Repository
+    from bridge.swarm.links import WorkerEnd
 
 OWN_FILES = "RALPH_BRIDGE_SWARM_FILES"
 """Variable on the worker: a folder with its own copies of the files that ``.worktreeinclude`` names."""
 
 _LOOK = 0.5
-_HUB_LOOK, _HUB_SILENCE, _NETWORK = 2.0, 180.0, 60.0
+_NETWORK, _AGAIN = 60.0, 2.0
 _LOG = 256 * 1024
-
-
-class Link(Protocol):
-    """The line between an attempt and the host."""
-
-    def report(self, lines: list[str]) -> None:
-        """Carry events to the host."""
-
-    def asked(self) -> str:
-        """Say what is asked: '', ``soon``, ``now``, ``kill``. A host that is gone asks for ``now``."""
 
 
 def work(version: str, packed: bytes) -> Delivery:
@@ -71,12 +61,10 @@ def work(version: str, packed: bytes) -> Delivery:
     where = f"{socket.gethostname()}:{home}"
     try:
         git = transport.bare(home / "repo.git")
-        link = _link(parcel, git)
+        link = DaskWorker(parcel.order) if parcel.dask else HubWorker(parcel.order, git)
         if link.asked():
             return _nothing(Result("interrupted", "stopped", "it was asked to end before it began"), where)
-        if not Hub(parcel.order.hub, parcel.order.run).claim(
-            git, parcel.order.task, parcel.order.attempt, socket.gethostname()
-        ):
+        if not AttemptHub(parcel.order).claim(git, socket.gethostname()):
             why = f"attempt {parcel.order.attempt} was begun before, and nobody saw its end"
             return _nothing(Result("lost", "begun twice", why), where)
     except (BridgeError, OSError) as error:
@@ -97,7 +85,7 @@ def work(version: str, packed: bytes) -> Delivery:
 
 
 def home_of(project: str, order: Order) -> Path:
-    """Give the folder of an attempt on this machine."""
+    """The folder of an attempt on this machine."""
     return state_folder() / "swarm-worker" / project / order.run / f"{order.task}-{order.attempt}"
 
 
@@ -109,7 +97,7 @@ def deliver(order: Order, result: Result, where: str) -> Delivery:
     """See that what came of an attempt is on the hub, and give the record of it."""
     git, folder = repository(Path(order.source), files_of(order.kind, Path(order.source), "")), Path(order.folder)
     names = dict.fromkeys((order.branch, *result.saved.refs))
-    refs = {name: commit for name in names if (commit := git.run("rev-parse", "--verify", "--quiet", name).text)}
+    refs = {name: commit for name in names if (commit := resolve(git, name))}
     try:
         if why := _pushed(order, result.saved):
             raise ProjectUnusable(f"the hub does not take it: {why}")
@@ -128,7 +116,7 @@ def _pushed(order: Order, saved: Saved) -> str:
     """Push the work, and wait a while for a network that is gone; say why that failed, or ''."""
     end = time.monotonic() + _NETWORK
     while (why := push_work(order, saved)) and time.monotonic() < end:
-        time.sleep(_HUB_LOOK)
+        time.sleep(_AGAIN)
     return why
 
 
@@ -186,17 +174,17 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
 def _fetch_base(parcel: Parcel, home: Path, git: Repository) -> None:
     """Have the base in this machine's store of the project, which all attempts at it share."""
     order, wanted = parcel.order, dict.fromkeys((parcel.order.base, parcel.tip))
-    place = home.parent.parent
-    with locked(place / "cache.lock"):
-        cache = transport.bare(place / "cache.git")
-        lacking = [each for each in wanted if not cache.run("rev-parse", "--verify", "--quiet", _kept(each)).ok]
+    shared = home.parent.parent
+    with locked(shared / "cache.lock"):
+        cache = transport.bare(shared / "cache.git")
+        lacking = [each for each in wanted if not resolve(cache, _kept(each))]
         if lacking:
             hub = Hub(order.hub, order.run)
             done = cache.run(*transport.FETCH, "--", order.hub, *(hub.base(each) for each in lacking))
         for commit in lacking:
             if not done.ok or not cache.keep(_kept(commit), commit):
                 raise ProjectUnusable(f"the base did not arrive: {done.err.strip() or commit}")
-    transport.bare(home / "repo.git", objects=place / "cache.git/objects")
+    transport.bare(home / "repo.git", objects=shared / "cache.git/objects")
     for ref, commit in (("refs/ralph/base", order.base), (f"refs/heads/{order.branch}", parcel.tip)):
         if not git.run("update-ref", ref, commit).ok:
             raise ProjectUnusable(f"the base did not arrive: {commit}")
@@ -212,10 +200,7 @@ def _kept(commit: str) -> str:
 
 def _left_so(git: Repository, parcel: Parcel, path: str) -> bool:
     """Whether an earlier attempt has changed a file, such as by ticking a box."""
-    was, is_now = (
-        git.run("rev-parse", "--verify", "--quiet", f"{each}:{path}").text
-        for each in (parcel.order.base, parcel.tip)
-    )
+    was, is_now = (resolve(git, f"{each}:{path}") for each in (parcel.order.base, parcel.tip))
     return is_now != was and bool(is_now)
 
 
@@ -229,7 +214,7 @@ def _tell(order: Order, event: str, **facts: str) -> None:
 # -- meanwhile ---------------------------------------------------------------------------------------
 
 
-def _relay(link: Link, order: Order, over: threading.Event) -> None:
+def _relay(link: WorkerEnd, order: Order, over: threading.Event) -> None:
     """Carry events out and orders in, until the attempt is over."""
     path, offset, asked, last = Path(order.folder) / "events.jsonl", 0, "", False
     while not last:
@@ -246,34 +231,3 @@ def _relay(link: Link, order: Order, over: threading.Event) -> None:
             if now and now != asked:
                 asked = now
                 ask_to_stop(Path(order.run_folder), now)  # type: ignore[arg-type]
-
-
-class _HubLink:
-    """The line by the refs of a hub: for engines that have no better one."""
-
-    def __init__(self, order: Order, git: Repository) -> None:
-        self._hub = Hub(order.hub, order.run)
-        self._order = order
-        self._git = git
-        self._silence = Silence(_HUB_SILENCE)
-        self._next = 0.0
-        self._asked = ""
-
-    def report(self, lines: list[str]) -> None:
-        """A push for each line would be too dear: the host reads them when the attempt is over."""
-
-    def asked(self) -> str:
-        """Say what is asked, see `Link`."""
-        if time.monotonic() >= self._next:
-            found = self._hub.asked(self._git)
-            self._next = time.monotonic() + _HUB_LOOK
-            self._asked = found[0] if found is not None else self._asked
-            if self._silence.gone(None if found is None else found[1]):
-                self._asked = self._asked or "now"
-        return self._asked
-
-
-def _link(parcel: Parcel, git: Repository) -> Link:
-    """Give the line by Dask, which is faster and costs the hub nothing, where there is one."""
-    order = parcel.order
-    return WorkerLink(order.run, order.task, order.attempt) if parcel.dask else _HubLink(order, git)

@@ -1,14 +1,20 @@
-"""What a `Swarm` tells while it is at work, beside the notices of loops."""
+"""What a `Swarm` reports while it is at work: events, and notices to who isn't there, once for all its tasks."""
 
 from __future__ import annotations
 
+import os
+import time
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bridge.loop.events import LoopEvent
-from bridge.swarm.record import unfit
+from bridge.loop.caps import REASONS as CAPS
+from bridge.loop.events import LoopEvent, Notice, interruption
+from bridge.loop.notify import Notifier
+from bridge.swarm.record import next_step, unfit
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from bridge.swarm.record import SwarmRecord, TaskRecord
@@ -32,8 +38,9 @@ class TaskStarted(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskProgress(LoopEvent):
-    """What a worker tells: ``turn`` (one begins), ``line`` (its last words), ``turn-ended``, ``notice``, ``limit``
-    (it waits for the end of one: `reason`, and `until` in ISO 8601), ``refused`` (the agent was refused tools)."""
+    """What a worker reports: ``turn`` (one begins), ``line`` (its last words), ``turn-ended``, ``notice``,
+    ``limit`` (it waits for the end of one: `reason`, and `until` in ISO 8601), ``refused`` (the agent was refused
+    tools)."""
 
     task: TaskRecord
     kind: str
@@ -67,7 +74,7 @@ class SwarmEnded(LoopEvent):
 
     @property
     def complete(self) -> bool:
-        """Whether all is merged, and has got where it was to go."""
+        """All is merged, and has got where it was to go."""
         return self.record.all_merged and not self.landed
 
     @property
@@ -76,3 +83,97 @@ class SwarmEnded(LoopEvent):
         over = [each for each in self.record.tasks if each.outcome not in ("", "skipped")]
         codes = [unfit(each) for each in over]
         return 0 if self.complete else max(codes) if codes and all(codes) else 1
+
+
+# -- notices -----------------------------------------------------------------------------------------
+
+_OWN_DOING = ("interrupted", "skipped")
+"""Outcomes that follow from something else, which somebody is told of."""
+
+
+def notified(
+    events: Generator[LoopEvent, None, None], record: SwarmRecord, folder: Path
+) -> Generator[LoopEvent, None, None]:
+    """Give a swarm's events, and tell who is to be told; what couldn't be sent is a `Notice`.
+
+    Raises:
+        ConfigurationError: the environment names what can't be told.
+    """
+    facts = {"project": record.project, "tool": "swarm", "run": record.run}
+    return _notified(events, Notifier(facts, os.environ), record, folder)
+
+
+def _notified(
+    events: Generator[LoopEvent, None, None], notifier: Notifier, record: SwarmRecord, folder: Path
+) -> Generator[LoopEvent, None, None]:
+    came: BaseException | None = None
+    with closing(events):
+        while True:
+            try:
+                event = next(events) if came is None else events.throw(came)
+            except StopIteration:
+                return
+            except BaseException as error:
+                action, reason = interruption(error)
+                facts = {
+                    "verdict": "interrupted",
+                    "reason": reason,
+                    "detail": "" if action == "interrupted" else str(error),
+                }
+                notifier.tell("ended", facts | _totals(record))
+                notifier.close()
+                raise
+            came = None
+            kind, facts = notice_of(event, record, folder)
+            if kind:
+                notifier.tell(kind, facts)
+            if isinstance(event, SwarmEnded):
+                notifier.close()
+                yield from map(Notice, notifier.problems())
+                yield event
+                return
+            try:
+                yield from map(Notice, notifier.problems())
+                yield event
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the swarm handles it
+                came = error
+
+
+def notice_of(event: LoopEvent, record: SwarmRecord, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Of what kind a notice of an event is, '' for none, and what is in it."""
+    match event:
+        case SwarmEnded():
+            reason, _, detail = event.reason.partition(": ")
+            verdict = "complete" if event.complete else "incomplete"
+            facts = {"verdict": verdict, "reason": reason, "detail": event.landed or detail or event.reason}
+            return "cap" if reason in CAPS else "ended", facts | _totals(record)
+        case TaskEnded(task) if not task.merged and task.outcome not in _OWN_DOING:
+            if task.outcome == "conflict" and record.redo_conflicts and not task.redone:
+                return "", {}  # it begins anew
+            return "task", {
+                "task": task.task.id,
+                "title": task.task.title,
+                "reason": task.outcome,
+                "detail": f"{task.task.id}: {task.outcome}" + (f": {task.detail}" if task.detail else ""),
+                "branch": task.branch,
+                "next": next_step(record, task, folder),
+            }
+        case TaskProgress(kind="limit"):
+            facts = {"task": event.task.task.id, "reason": event.reason, "until": event.until}
+            return "limit", facts | {"detail": f"{event.task.task.id}: {event.text}"}
+        case TaskProgress(kind="refused"):
+            facts = {"task": event.task.task.id, "reason": "permission_denied"}
+            return "refused", facts | {"detail": f"{event.task.task.id}: {event.text}"}
+    return "", {}
+
+
+def _totals(record: SwarmRecord) -> dict[str, Any]:
+    return {
+        "tasks": len(record.tasks),
+        "merged": sum(each.merged for each in record.tasks),
+        "turns": sum(each.turns for each in record.tasks),
+        "failures": sum(each.step == "done" and not each.merged for each in record.tasks),
+        "seconds": round((record.ended or time.time()) - record.began, 1),
+        "tokens": record.tokens,
+        "cost_usd": record.cost_usd,
+    }

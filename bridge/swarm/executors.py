@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from inspect import signature
@@ -14,14 +14,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
-from bridge.git.repository import Repository
 from bridge.swarm.courier import Courier
-from bridge.swarm.project import clean_environment
+from bridge.swarm.links import DaskHost
+from bridge.swarm.on_dask import connected, local_cluster
 from bridge.swarm.transport import check_hub
+from bridge.swarm.trees import repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Executor
 
 _REMOTE = ("dask://", "dask+tls://", "tls://")
 
@@ -48,10 +48,8 @@ def opened(
         ProjectUnusable: no scheduler answers there.
     """
     with ExitStack() as held:
-        url = check_hub(hub, Repository(Path.cwd(), env=clean_environment())) if hub else ""
+        url = check_hub(hub, repository(Path.cwd())) if hub else ""
         if given is not None and (given == "dask" or given.startswith(_REMOTE)):
-            from bridge.swarm.on_dask import HostLine, connected, local_cluster
-
             address = "" if given == "dask" else _address(given, insecure=insecure)
             if address and not url:
                 raise ConfigurationError(
@@ -62,7 +60,7 @@ def opened(
             client = held.enter_context(where)
             engine = held.enter_context(client.get_executor(pure=False, retries=0))
             if url:
-                line = held.enter_context(closing(HostLine(client)))
+                line = held.enter_context(closing(DaskHost(client)))
                 engine = held.enter_context(Courier(engine, hub=url, line=line))
             yield engine
         elif given is not None or url:
@@ -74,22 +72,20 @@ def opened(
 
 
 def _address(given: str, *, insecure: bool) -> str:
-    scheme, _, place = given.partition("://")
-    host, colon, port = place.rpartition(":")
+    scheme, _, address = given.partition("://")
+    host, colon, port = address.rpartition(":")
     if not (host and colon and port.isdigit()):
         raise ConfigurationError(f"--executor {given}: expected tls://HOST:PORT, such as tls://127.0.0.1:8786")
     if scheme == "dask" and not insecure:
         raise ConfigurationError(
             f"--executor {given}: a scheduler without TLS runs the code of whoever reaches its port\n"
-            f"  next: --executor tls://{place}, with certificates in Dask's configuration"
+            f"  next: --executor tls://{address}, with certificates in Dask's configuration"
             " (distributed.comm.tls); or --insecure, in a network that nobody else is in"
         )
-    return f"{'tcp' if scheme == 'dask' else 'tls'}://{place}"
+    return f"{'tcp' if scheme == 'dask' else 'tls'}://{address}"
 
 
 def _from_factory(given: str, jobs: int) -> Executor:
-    from concurrent.futures import Executor
-
     module, colon, name = given.partition(":")
     if not colon or not module or not name:
         raise ConfigurationError(

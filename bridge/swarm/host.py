@@ -26,11 +26,11 @@ from bridge.swarm.cleaning import remove_merged
 from bridge.swarm.courier import recover, words
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.merging import Merged, MergeQueue, land
+from bridge.swarm.order import Order, Result
 from bridge.swarm.project import uncommitted
-from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord
-from bridge.swarm.saving import Saved
-from bridge.swarm.supervisor import UNSEEN, Order, Result, begun, ending, supervise
-from bridge.swarm.trees import LOCK
+from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord, read_events
+from bridge.swarm.supervisor import UNSEEN, begun, ending, supervise
+from bridge.swarm.trees import LOCK, Saved
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator
@@ -42,7 +42,7 @@ _TICK = 0.1
 _PORTS, _FIRST_PORT, _BLOCKS = 10, 20_000, 60
 _RECOVER = 20.0
 _SHOWN = 5
-_TOLD = ("turn", "line", "turn-ended", "notice", "limit", "refused")
+_PROGRESS = ("turn", "line", "turn-ended", "notice", "limit", "refused")
 
 
 class Host:
@@ -81,7 +81,7 @@ class Host:
             price_in=record.price_in,
             price_out=record.price_out,
         )
-        self.untold: set[str] = set()
+        self.unreported: set[str] = set()
         self.to_copy: tuple[list[str], list[str]] = ([], [])
 
     def run(self) -> Generator[LoopEvent, None, None]:
@@ -126,8 +126,8 @@ class Host:
         if changed := uncommitted(self.project, [*self.to_copy[0], *self.to_copy[1]]):
             plan = "" if self.project.plan is None else self.project.prefix + self.project.plan
             shown = ", ".join(changed[:_SHOWN]) + (f" and {len(changed) - _SHOWN} more" * (len(changed) > _SHOWN))
-            told = "" if plan not in changed else "; the boxes of the plan are read from it as it is"
-            yield Notice(f"the work trees begin with the last commit, without your changes in {shown}{told}")
+            read = "" if plan not in changed else "; the boxes of the plan are read from it as it is"
+            yield Notice(f"the work trees begin with the last commit, without your changes in {shown}{read}")
         if (self.project.top / ".gitmodules").is_file():
             yield Notice(
                 "submodules are not checked out in the work trees; what an agent does in one is kept apart"
@@ -150,18 +150,15 @@ class Host:
         """Save what an attempt has left of which nobody saw the end; complete is complete, though."""
         folder = records.task_folder(self.folder, task.task.id)
         tail = self.tails.pop(task.task.id, None)
-        end = None
         found = recover(folder, patience=_RECOVER)
-        events = EventsTail(folder / "events.jsonl").read()
-        told = [each for each in events if each.get("attempt") == task.attempt]
-        if any(each.get("event") == "ended" for each in told):
-            end = ending(EventsTail(folder / "events.jsonl"))
+        events = read_events(folder / "events.jsonl")
+        end = ending([each for each in events if each.get("attempt") == task.attempt])
         if tail is None:
             self._count_again(task, events)
-        saved = found[1] if found is not None else Saved()
-        copied = found[0].copied if found is not None else {}
+        saved, copied = Saved(), {}
         if found is not None:
-            task.tree = found[0].tree
+            order, saved = found
+            copied, task.tree = order.copied, order.tree
         if end is not None and end[0] != "interrupted":
             result = Result(*end, saved, copied)
         else:
@@ -212,14 +209,11 @@ class Host:
         if not self.why and self.caps.max_cost is None and self.caps.max_tokens is None:
             return
         if not self.why:
-            reached = self.caps.reached(self._spent(), self.untold, datetime.now().astimezone())
+            spent = Spent(self.record.cost_usd or 0.0, self.record.tokens or 0.0)
+            reached = self.caps.reached(spent, self.unreported, datetime.now().astimezone())
             if reached is not None:
                 self.why = f"{reached.reason}: {reached.detail}"
                 records.ask_to_stop(self.folder, "soon")
-
-    def _spent(self) -> Spent:
-        cost = sum(each.cost_usd or 0.0 for each in self.record.tasks)
-        return Spent(cost, sum(each.tokens or 0.0 for each in self.record.tasks))
 
     def _start_ready(self) -> Generator[LoopEvent, None, None]:
         if not self.stirred:
@@ -285,7 +279,7 @@ class Host:
     def _order(self, task: TaskRecord, folder: Path) -> Order:
         tree = Path(task.tree)
         options = dict(self.record.options)
-        write, further = self.project.telling(task.task, options.get("prompt"), task.told)
+        write, further = self.project.instructions(task.task, options.get("prompt"), task.told)
         options |= {"setup": self.project.kind} | further
         if "words" in further:
             options.pop("prompt", None)
@@ -346,7 +340,7 @@ class Host:
             if kind == "turn-ended":
                 self._count(task, event)
                 self.write(task)
-            if kind in _TOLD:
+            if kind in _PROGRESS:
                 words = [str(event.get(name) or "") for name in ("reason", "until")]
                 yield TaskProgress(task, kind, turn, str(event.get("text") or event.get("error") or ""), *words)
 
@@ -361,9 +355,9 @@ class Host:
             task.cost_usd = (task.cost_usd or 0.0) + cost
         if event.get("result") == "success":
             if not tokens:
-                self.untold.add("tokens")
+                self.unreported.add("tokens")
             if cost is None:
-                self.untold.add("cost")
+                self.unreported.add("cost")
 
     def _result(self, task: TaskRecord, future: Future[Result]) -> Generator[LoopEvent, None, None]:
         if future.cancelled():

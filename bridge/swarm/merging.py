@@ -12,12 +12,21 @@ from bridge.files import delete, make_folder, open_file, usable
 from bridge.process import leftovers
 from bridge.process.program import Program
 from bridge.records import read_text, write_text
-from bridge.swarm.project import clean_environment, files_of
-from bridge.swarm.saving import is_within
-from bridge.swarm.trees import PatientRepository, add_tree, copy_files, repository
+from bridge.swarm.project import files_of
+from bridge.swarm.trees import (
+    PatientRepository,
+    add_tree,
+    clean_environment,
+    complaints,
+    copy_files,
+    is_within,
+    names,
+    repository,
+    resolve,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from bridge.process.ask import Ran
     from bridge.swarm.project import SwarmProject
@@ -50,14 +59,12 @@ class Merged(NamedTuple):
         outcome: ``merged``, ``nothing to merge``, ``conflict``, ``check failed``; '' when it was ended before.
         detail: a sentence for people.
         commit: the merge.
-        paths: that conflict.
         unticked: boxes that the branch's plan doesn't have.
     """
 
     outcome: str
     detail: str = ""
     commit: str = ""
-    paths: tuple[str, ...] = ()
     unticked: tuple[str, ...] = ()
 
 
@@ -65,8 +72,6 @@ class MergeQueue:
     """The swarm's branch, and who is merged into it.
 
     Args:
-        project: the user's.
-        record: of the swarm.
         lock: the file that all swarms lock to make a work tree.
         stopped: whether the host wants to end.
     """
@@ -87,11 +92,7 @@ class MergeQueue:
         )
 
     def open(self) -> None:
-        """Make the branch and its work tree, where they aren't there.
-
-        Raises:
-            ProjectUnusable: git refuses.
-        """
+        """Make the branch and its work tree, where they aren't there."""
         source = repository(self._project.folder, self._project.files)
         add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
         with usable(self._folder):
@@ -100,16 +101,11 @@ class MergeQueue:
 
     @property
     def tip(self) -> str:
-        """Where the branch stands."""
         return self._git.run("rev-parse", f"refs/heads/{self._record.branch}").text
 
     def merge(self, task: TaskRecord, log: Path) -> Merged:
-        """Merge a task. Whatever happens, the work tree is as the branch has it afterwards.
-
-        Args:
-            task: saved, its loop complete.
-            log: gets what the check prints.
-        """
+        """Merge a task that is saved; `log` gets what the check prints. Whatever happens, the work tree is as the
+        branch has it afterwards."""
         try:
             return self._attempts(task, log)
         except (BridgeError, OSError) as error:
@@ -142,14 +138,14 @@ class MergeQueue:
         if task.commit != task.base and is_within(git, task.commit, before):
             return self._merged_before(task)
         done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
-        changed = _paths(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
-        unmerged = _paths(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
+        changed = names(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
+        unmerged = names(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
         if not done.ok and not unmerged:
             return Merged("conflict", f"git merge: {_words(done)}")
         self._ours([path for path in {*changed, *unmerged} if self._is_ours(path, task)])
-        if unmerged := _paths(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
+        if unmerged := names(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
             shown = ", ".join(unmerged[:_SHOWN]) + (", …" if len(unmerged) > _SHOWN else "")
-            return Merged("conflict", f"conflicts in {shown}", paths=tuple(unmerged))
+            return Merged("conflict", f"conflicts in {shown}")
         unticked = self._tick(task)
         wrong = self._check(task, log)
         if wrong is None:
@@ -184,18 +180,16 @@ class MergeQueue:
     def _ours(self, paths: list[str]) -> None:
         if not paths:
             return
-        names = b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths)
-        there = set(_paths(self._git.run("-C", str(self.top), "ls-tree", "-r", "-z", "--name-only", "HEAD")))
+        there = set(names(self._git.run("-C", str(self.top), "ls-tree", "-r", "-z", "--name-only", "HEAD")))
         top = ("-C", str(self.top), "--literal-pathspecs")
         given = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        self._git.run(*top, "reset", "--quiet", *given, data=names)
+        self._git.run(*top, "reset", "--quiet", *given, data=_listed(paths))
         for path in paths:
             if path not in there:
                 with suppress(FileNotFoundError):
                     delete(self.top / path, missing=False)
-        kept = b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths if path in there)
-        if kept:
-            self._git.run(*top, "checkout", "HEAD", *given, data=kept)
+        if kept := [path for path in paths if path in there]:
+            self._git.run(*top, "checkout", "HEAD", *given, data=_listed(kept))
 
     def _tick(self, task: TaskRecord) -> tuple[str, ...]:
         """Tick the task's boxes in the branch's plan; give those that it doesn't have."""
@@ -236,42 +230,41 @@ class MergeQueue:
         return "" if program.status == 0 else f"`{self._record.check}` ended with {program.status}; {log}"
 
 
+def _listed(paths: Iterable[str]) -> bytes:
+    return b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths)
+
+
 def land(project: SwarmProject, branch: str, into: str) -> str:
-    """Move a branch forward to the result; say why that can't be, or ''.
+    """Move a branch forward to the result; why that can't be, or ''.
 
     Nothing but a fast-forward, and never where a work tree with changes has the branch checked out.
     """
     git = project.repository()
     ref, new = f"refs/heads/{into}", git.run("rev-parse", f"refs/heads/{branch}").text
-    old = git.run("rev-parse", "--verify", "--quiet", ref).text
+    old = resolve(git, ref)
     if old and not is_within(git, old, new):
         return f"{into} has gone elsewhere meanwhile: git merge {branch}, on {into}"
-    place = _checked_out(git.run("worktree", "list", "--porcelain", "-z"), ref)
-    if place is None:
+    tree = _checked_out(names(git.run("worktree", "list", "--porcelain", "-z")), ref)
+    if tree is None:
         done = git.run("update-ref", "-m", "ralph-bridge swarm: landed", ref, new, old or "0" * 40)
         return "" if done.ok else f"{into} can't be moved: {_words(done)}"
-    there = repository(Path(place), project.files)
+    there = repository(Path(tree), project.files)
     if there.run("status", "--porcelain", "--untracked-files=no").text:
-        return f"{into} is checked out with changes in {place}: commit them, then git merge --ff-only {branch}"
+        return f"{into} is checked out with changes in {tree}: commit them, then git merge --ff-only {branch}"
     done = there.run("merge", "--ff-only", "--quiet", branch)
     return "" if done.ok else f"{into} can't be moved: {_words(done)}"
 
 
-def _checked_out(listed: Ran, ref: str) -> str | None:
-    place = None
-    for line in listed.out.decode("utf-8", "surrogateescape").split("\0"):
+def _checked_out(listed: Iterable[str], ref: str) -> str | None:
+    tree = None
+    for line in listed:
         if line.startswith("worktree "):
-            place = line.removeprefix("worktree ")
+            tree = line.removeprefix("worktree ")
         elif line == f"branch {ref}":
-            return place
+            return tree
     return None
 
 
-def _paths(done: Ran) -> list[str]:
-    return [name for name in done.out.decode("utf-8", "surrogateescape").split("\0") if name]
-
-
 def _words(done: Ran) -> str:
-    lines = [line.strip() for line in (done.err + "\n" + os.fsdecode(done.out)).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (told or lines or [f"git ended with {done.status}"])[-1 if not told else 0]
+    lines = complaints(f"{done.err}\n{os.fsdecode(done.out)}") or [f"git ended with {done.status}"]
+    return lines[0 if lines[0].startswith(("fatal:", "error:")) else -1]

@@ -5,19 +5,16 @@ Dask is imported only when somebody asks for it: it is an extra, and costs a sec
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import tempfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.swarm.transport import Silence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _LIMITS = {
     # Each time that a worker dies Dask starts its task anew on another one, three times by default.
@@ -32,9 +29,7 @@ _LIMITS = {
 _LOOPBACK = "127.0.0.1:0"
 _NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 _OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
-_CONNECT, _WORKERS, _ANSWER = 20.0, 30.0, 10.0
-_SILENCE = 60.0
-"""Seconds without a sign of the host after which it is taken for gone."""
+_CONNECT, _WORKERS = 20.0, 30.0
 
 
 @contextmanager
@@ -44,13 +39,10 @@ def local_cluster(jobs: int) -> Iterator[Any]:
     Whoever reaches a scheduler runs code as its user, and every local user reaches loopback: so all connections
     are TLS, with a certificate that is made for this cluster and known to its processes alone.
 
-    Returns:
-        A :class:`distributed.Client`.
-
     Raises:
         ConfigurationError: dask isn't installed, or cryptography, which makes the certificate.
     """
-    dask, distributed = _dask()
+    dask, distributed = dask_modules()
     try:
         security = distributed.Security.temporary()
     except ImportError as error:
@@ -81,19 +73,14 @@ def local_cluster(jobs: int) -> Iterator[Any]:
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Connect to a scheduler; its limits are a swarm's until the block ends.
-
-    Args:
-        address: ``tcp://HOST:PORT`` or ``tls://HOST:PORT``.
-
-    Returns:
-        A :class:`distributed.Client`.
+    """Connect to a scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``); its limits are a swarm's until the block
+    ends.
 
     Raises:
         ConfigurationError: dask isn't installed.
         ProjectUnusable: nobody answers there.
     """
-    dask, distributed = _dask()
+    dask, distributed = dask_modules()
     with dask.config.set(_LIMITS):
         try:
             client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
@@ -129,7 +116,7 @@ def dask_setup(_worker: object) -> None:
     os.setpgid(0, 0)
 
 
-def _dask() -> tuple[Any, Any]:
+def dask_modules() -> tuple[Any, Any]:
     try:
         import dask
         import distributed
@@ -138,76 +125,3 @@ def _dask() -> tuple[Any, Any]:
             f"--executor dask: {error}\n  next: pip install 'ralph-bridge[dask]', here and wherever workers run"
         ) from None
     return dask, distributed
-
-
-# -- the line between host and workers ---------------------------------------------------------------
-
-
-def _topic(run: str) -> str:
-    return f"ralph-bridge-{run}"
-
-
-class HostLine:
-    """The host's end: workers report events of a topic, and what is asked of them stands in a variable."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._variables: dict[str, Any] = {}
-
-    def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
-        """Hand on what workers report: task, attempt, number of the line, line."""
-
-        def take_lines(event: tuple[float, dict[str, Any]]) -> None:
-            for number, line in enumerate(event[1]["lines"], event[1]["first"]):
-                take(event[1]["task"], event[1]["attempt"], number, line)
-
-        self._client.subscribe_topic(_topic(run), take_lines)
-
-    def announce(self, run: str, asked: str) -> None:
-        """Show that the host lives, and what it asks for."""
-        if run not in self._variables:
-            self._variables[run] = _dask()[1].Variable(_topic(run), client=self._client)
-        self._variables[run].set({"asked": asked, "sign": uuid4().hex}, timeout=_ANSWER)
-
-    def close(self) -> None:
-        """Take back what lies at the scheduler."""
-        for variable in self._variables.values():
-            with suppress(Exception):
-                variable.delete()
-
-
-class WorkerLink:
-    """A worker's end; made in the thread that runs the task."""
-
-    def __init__(self, run: str, task: str, attempt: int) -> None:
-        distributed = _dask()[1]
-        self._worker = distributed.get_worker()
-        self._client = distributed.get_client()
-        self._key = self._worker.get_current_task()
-        self._attempt = (run, task, attempt)
-        self._variable = distributed.Variable(_topic(run), client=self._client)
-        self._silence = Silence(_SILENCE)
-        self._reported = 0
-
-    def report(self, lines: list[str]) -> None:
-        """Carry events to the host."""
-        run, task, attempt = self._attempt
-        message = {"task": task, "attempt": attempt, "first": self._reported, "lines": lines}
-        self._worker.log_event(_topic(run), message)
-        self._reported += len(lines)
-
-    def asked(self) -> str:
-        """Say what is asked; ``now`` when the engine wants the task no more, or the host is gone."""
-        if self._unwanted():
-            return "now"
-        value: dict[str, str] = {}
-        with suppress(OSError, asyncio.TimeoutError):
-            value = self._variable.get(timeout=_ANSWER)
-        return value.get("asked", "") or ("now" if self._silence.gone(value.get("sign")) else "")
-
-    def _unwanted(self) -> bool:
-        """The engine's own cancelling, or the end of the client, changes the state of the task and nothing else."""
-        with suppress(Exception):  # the state of a worker is none of Dask's public names
-            task = self._worker.state.tasks.get(self._key)
-            return task is None or task.state in ("cancelled", "released", "forgotten")
-        return False

@@ -16,9 +16,8 @@ from bridge.loops import LoopOptions
 from bridge.options import check_options
 from bridge.resources import os_text
 from bridge.swarm import record as records
-from bridge.swarm.events import SwarmEnded
+from bridge.swarm.events import SwarmEnded, notified
 from bridge.swarm.host import Host
-from bridge.swarm.notices import notified
 from bridge.swarm.project import open_project
 from bridge.swarm.record import SwarmRecord, TaskRecord
 from bridge.swarm.tasks import Task, check

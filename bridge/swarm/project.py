@@ -5,23 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE
-from bridge.git.repository import Files, Repository, find_repository
+from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
 from bridge.setups import kinds
-from bridge.swarm.plans import format_of
+from bridge.swarm.tasks import format_of
+from bridge.swarm.trees import common_folder, names, repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
+    from bridge.git.repository import Repository
     from bridge.setups.model import SetupKind
-    from bridge.swarm.plans import PlanFormat
-    from bridge.swarm.tasks import Task
+    from bridge.swarm.tasks import PlanFormat, Task
 
 INCLUDE = ".worktreeinclude"
 TASK_FILE = ".ralph_bridge.task.md"
@@ -52,12 +53,11 @@ EXIT_SIGNAL: true
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmProject:
     """A project that a swarm works on.
 
     Attributes:
-        folder: the project's folder.
         top: the top of its repository's working tree.
         prefix: the project's folder from there: '' or ``sub/folder/``.
         common: the git folder that all work trees share.
@@ -80,7 +80,6 @@ class SwarmProject:
 
     @property
     def own(self) -> SetupKind:
-        """Its kind of setup."""
         return kinds()[self.kind]
 
     @property
@@ -90,15 +89,12 @@ class SwarmProject:
 
     @property
     def name(self) -> str:
-        """Its name in folders: readable, and unlike that of others."""
         return folder_name(self.folder)
 
     def repository(self) -> Repository:
-        """The user's own working tree."""
-        return Repository(self.folder, self.files, env=clean_environment())
+        return repository(self.folder, self.files)
 
     def plan_text(self) -> str | None:
-        """What stands in the plan."""
         return None if self.plan is None else read_text(self.folder / self.plan, root=ANYWHERE)
 
     def is_own(self, path: str) -> bool:
@@ -135,21 +131,20 @@ class SwarmProject:
     def _copied(self) -> tuple[str, ...]:
         return tuple(os.path.join(self.home, name) for name in self.own.copied)
 
-    def telling(self, task: Task, prompt: str | None, told: str = "") -> tuple[dict[str, str], dict[str, Any]]:
-        """Say how one task becomes the only one of a loop.
+    def instructions(
+        self, task: Task, prompt: str | None, before: str = ""
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        """How one task becomes the only one of a loop: files to write, by their path from the project's folder, and
+        options for `Loop.open`.
 
         Args:
-            task: the task.
             prompt: the prompt file that was asked for, relative to the project, or None.
-            told: what an earlier attempt came to, or ''.
-
-        Returns:
-            Files to write, by their path from the project's folder, and options for `Loop.open`.
+            before: what an earlier attempt came to, or ''.
 
         Raises:
             ConfigurationError: the project's prompt can't be read.
         """
-        words = f"{task.prompt}\n\n{told}".strip() if told else task.prompt
+        words = f"{task.prompt}\n\n{before}".strip() if before else task.prompt
         if self.own.plan.asks == "task":
             files = {} if self.plan is None else {self.plan: self._plan_for(task, "")}
             return files, {"setup": self.kind, "task": words}
@@ -158,18 +153,18 @@ class SwarmProject:
             # The original's own files are named as its controller is called: from the project's folder.
             return {path: f"{words}\n\n{_ASKS}"}, {"words": ("prompt", path)}
         if self.plan is not None:
-            return {self.plan: self._plan_for(task, told)}, {}
+            return {self.plan: self._plan_for(task, before)}, {}
         path = f".ralph/{TASK_FILE}"
         shared = self._shared_prompt(prompt)
         return {path: f"{shared}\n\n# The task\n\n{words}\n" if shared else f"{words}\n\n{_ASKS}"}, {"prompt": path}
 
-    def _plan_for(self, task: Task, told: str) -> str:
+    def _plan_for(self, task: Task, before: str) -> str:
         if task.boxes:
             text = self.format.only(self.plan_text() or "", task.boxes)
         else:
             first, *rest = task.prompt.splitlines()
             text = f"# Fix plan\n\n- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)
-        return f"{text.rstrip()}\n\n# What came before\n\n{told}\n" if told else text
+        return f"{text.rstrip()}\n\n# What came before\n\n{before}\n" if before else text
 
     def _shared_prompt(self, prompt: str | None) -> str:
         for name in (prompt,) if prompt else (".ralph/PROMPT.md", "PROMPT.md"):
@@ -187,11 +182,7 @@ def open_project(
     script: str | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> SwarmProject:
-    """Look at a project.
-
-    Args:
-        project: its folder, or one below it.
-        setup, script, settings: see :func:`bridge.loops.kind_of`.
+    """Look at the project that a folder belongs to; the rest as for :func:`bridge.loops.kind_of`.
 
     Raises:
         ConfigurationError: there is no such folder or setup; it lies in no git repository, or in one without a
@@ -207,17 +198,24 @@ def open_project(
         raise ConfigurationError(
             f"{folder} lies in no git repository: a swarm works on branches\n  next: git init, and a first commit"
         )
-    git = Repository(folder, env=clean_environment())
+    git = repository(folder)
     if not git.head():
         raise ConfigurationError(
             f"{folder}: the repository has no commit yet\n  next: git add -A && git commit -m first"
         )
-    common = Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
     own, home = kinds()[kind], _home(folder, kind)
-    names = [os.path.join(home, name) for name in own.plan.files]
-    plan = next((name for name in names if (folder / name).is_file()), names[0] if own.plan.always else None)
-    files, form = files_of(kind, folder, home), format_of(own.plan, folder)
-    return SwarmProject(folder, git.top, git.prefix, common, kind, files, plan, home, form)
+    plans = [os.path.join(home, name) for name in own.plan.files]
+    return SwarmProject(
+        folder=folder,
+        top=git.top,
+        prefix=git.prefix,
+        common=common_folder(git),
+        kind=kind,
+        files=files_of(kind, folder, home),
+        plan=next((name for name in plans if (folder / name).is_file()), plans[0] if own.plan.always else None),
+        home=home,
+        format=format_of(own.plan, folder),
+    )
 
 
 def _home(folder: Path, kind: str) -> str:
@@ -232,32 +230,24 @@ def _home(folder: Path, kind: str) -> str:
 
 
 def folder_name(folder: Path) -> str:
-    """Give a project's name in folders: readable, and unlike that of others."""
-    told = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:8]
-    return f"{folder.name or 'project'}-{told}"
+    """A project's name in folders: readable, and unlike that of others."""
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:8]
+    return f"{folder.name or 'project'}-{digest}"
 
 
 def files_of(kind: str, folder: Path, home: str) -> Files:
-    """Say which files of a project, or of a work tree of it, are the loop's own."""
+    """Which files of a project, or of a work tree of it, are the loop's own."""
     project = folder.resolve()
     return kinds()[kind].own_files(project, project / home)
 
 
-def clean_environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Give the environment without what would lead git to another repository, as a hook of git has it set."""
-    found = os.environ if env is None else env
-    gone = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
-    return {name: value for name, value in found.items() if name not in gone}
-
-
 def _names(git: Repository, *arguments: str) -> list[str]:
-    """Ask ``git ls-files`` for paths from the project's folder; nested repositories are none."""
-    found = git.run("ls-files", "-z", *arguments).out.decode("utf-8", "surrogateescape").split("\0")
-    return [name for name in found if name and not name.endswith("/")]
+    """What ``git ls-files`` lists, as paths from the project's folder; nested repositories are none."""
+    return [name for name in names(git.run("ls-files", "-z", *arguments)) if not name.endswith("/")]
 
 
 def uncommitted(project: SwarmProject, copied: Sequence[str]) -> list[str]:
-    """Name the user's changes that no work tree will have: from the top, those that are copied aside."""
+    """The user's changes that no work tree will have: from the top, those that are copied aside."""
     git = project.repository()
     tree = git.look()
     return [] if tree is None else sorted(git.work(tree) - {*copied})

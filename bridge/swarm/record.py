@@ -27,7 +27,7 @@ from bridge.stream.analysis import PermanentReason
 from bridge.swarm.tasks import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 FILE, CHANGES = "swarm.json", "changes.jsonl"
@@ -58,28 +58,21 @@ class TaskRecord:
     """Where one task stands.
 
     Attributes:
-        task: what is to be done.
         step: ``saved``: its loop is complete, and it waits for its merge.
         outcome: once it is over: one of `MERGED`, one of `RETRIED`, ``interrupted`` or ``skipped``; else ''.
-        reason: a word that says why, such as the loop's own.
-        detail: a sentence for people.
+        reason: a word that says why, such as the loop's own. detail: a sentence for people.
         attempt: how often it was begun.
         worker: who works on it, from 0; -1: nobody yet.
-        branch: of the last attempt.
-        older: branches of earlier attempts.
-        base: the commit that the attempt began with.
-        commit: what was saved of it; ''.
-        kept: further refs that hold work of it.
-        unsaved: what could not be saved, and why; ''.
-        tree: its work tree.
-        copied: files that were copied into it, from the top, with the digest of each.
+        branch: of the last attempt; older: of earlier ones.
+        base: the commit that the attempt began with. commit: what was saved of it; ''.
+        kept: further refs that hold work of it. unsaved: what could not be saved, and why; ''.
+        copied: files that were copied into its work tree, from the top, with the digest of each.
         told: what the next attempt is told of the one before.
         redone: it was begun anew by itself after a conflict.
         began, ended: seconds since the epoch.
-        turns: that have ended, of all attempts.
-        cost_usd, tokens: of those; None: the tool doesn't tell.
+        turns: that have ended, of all attempts. cost_usd, tokens: of those; None: the tool doesn't say.
         merge: the commit that merged it.
-        merge_began, merge_ended: of the last merge that was tried, its check included; seconds since the epoch.
+        merge_began, merge_ended: of the last merge that was tried, its check included.
         unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
     """
 
@@ -112,7 +105,6 @@ class TaskRecord:
 
     @property
     def merged(self) -> bool:
-        """It is done, and what it did is in the swarm's branch."""
         return self.outcome in MERGED
 
     @property
@@ -129,20 +121,11 @@ class SwarmRecord:
 
     Attributes:
         run: its name.
-        project: the project's folder.
-        kind: of its loop.
-        base: the commit that it began with.
-        branch: into which the tasks are merged.
-        tasks: in their order.
-        options: of each loop, as `Loop.open` takes them.
+        kind: of its loop. options: of each loop, as `Loop.open` takes them.
+        base: the commit that it began with. branch: into which the tasks are merged.
         jobs: how many work at once.
         trees: the folder of the work trees.
-        check: a command of the shell that has to succeed before a merge is committed; ''.
-        check_seconds: that it may take.
-        into: the branch that is to end at the result; ''.
-        redo_conflicts: a task that conflicts begins once more from the new base.
-        tidy: the work tree of a task is taken away once it is proven to be merged.
-        task_seconds: that a task may take; None: any number.
+        check, check_seconds, into, redo_conflicts, tidy, task_seconds: as `Swarm` takes them.
         max_cost, max_tokens, price_in, price_out: see :class:`~bridge.loop.caps.Caps`, for all tasks together.
         began, ended: seconds since the epoch.
         end: why it ended; None: it hasn't, or not in order.
@@ -182,8 +165,20 @@ class SwarmRecord:
 
     @property
     def all_merged(self) -> bool:
-        """Whether nothing is left to do."""
         return all(each.merged for each in self.tasks)
+
+    @property
+    def cost_usd(self) -> float | None:
+        return _sum(each.cost_usd for each in self.tasks)
+
+    @property
+    def tokens(self) -> float | None:
+        return _sum(each.tokens for each in self.tasks)
+
+
+def _sum(amounts: Iterable[float | None]) -> float | None:
+    known = [each for each in amounts if each is not None]
+    return sum(known) if known else None
 
 
 PERMANENT = frozenset(PermanentReason)
@@ -191,7 +186,7 @@ PERMANENT = frozenset(PermanentReason)
 
 
 def unfit(task: TaskRecord) -> int:
-    """Give the exit code (2, 4) of what kept a task's loop from beginning, or from using its CLI, as it will
+    """The exit code (2, 4) of what kept a task's loop from beginning, or from using its CLI, as it will
     others; else 0."""
     if task.outcome == "incomplete" and task.reason in PERMANENT:
         return 4
@@ -202,7 +197,7 @@ def unfit(task: TaskRecord) -> int:
 
 
 def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
-    """Say what can be done about a task that isn't merged."""
+    """What can be done about a task that isn't merged."""
     log = folder / "tasks" / task.task.id / ("check.log" if task.outcome == "check failed" else "worker.log")
     step = NEXT_STEPS.get(task.outcome if task.step == "done" else "", NEXT_STEPS[""])
     return step.format(branch=task.branch, run=record.run, log=log)
@@ -212,14 +207,10 @@ def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
 
 
 class RecordWriter:
-    """Writes the record of one swarm.
+    """Writes the record of one swarm, which is changed from outside.
 
     A change of one task is one line, so that the work of many tasks isn't the square of their number; all of it is
     written anew when the lines have become longer than that.
-
-    Args:
-        folder: of the swarm.
-        record: where it stands; it is changed from outside.
     """
 
     def __init__(self, folder: Path, record: SwarmRecord) -> None:
@@ -229,22 +220,12 @@ class RecordWriter:
         self._whole = self._lines = 0
 
     def write(self) -> None:
-        """Write all of it.
-
-        Raises:
-            ProjectUnusable: the system refuses.
-        """
         text = to_json({"schema": 1, "serial": self._serial, **asdict(self._record)}, compact=True) + "\n"
         write_text(self._folder / FILE, text)
         delete(self._folder / CHANGES)
         self._whole, self._lines = len(text), 0
 
     def write_task(self, task: TaskRecord) -> None:
-        """Write down what has changed of one task.
-
-        Raises:
-            ProjectUnusable: the system refuses.
-        """
         self._serial += 1
         line = to_json({"serial": self._serial, **asdict(task)}, compact=True) + "\n"
         self._lines += len(line)
@@ -257,7 +238,7 @@ class RecordWriter:
 
 
 def read_swarm(folder: Path) -> SwarmRecord | None:
-    """Read it; None when it isn't there, or isn't to be understood.
+    """None when it isn't there, or isn't to be understood.
 
     Raises:
         bridge.errors.ProjectUnusable: a link leads out of the project, or there is no regular file.
@@ -302,7 +283,7 @@ def _task(found: dict[str, Any]) -> TaskRecord:
 
 
 def task_folder(folder: Path, task_id: str) -> Path:
-    """Give the folder of a task, which is made if need be.
+    """The folder of a task, which is made if need be.
 
     Raises:
         ProjectUnusable: the system refuses.
@@ -331,7 +312,7 @@ def new_run(swarms: Path, now: float) -> Path:
 
 
 def runs(swarms: Path) -> list[Path]:
-    """Give the folders of all swarms, the oldest first."""
+    """The folders of all swarms, the oldest first."""
     with suppress(OSError):
         found = [each for each in swarms.iterdir() if (each / FILE).is_file()]
         return sorted(found, key=lambda each: (each.name[:15], len(each.name), each.name))
@@ -339,11 +320,7 @@ def runs(swarms: Path) -> list[Path]:
 
 
 def find_run(swarms: Path, name: str | None) -> Path:
-    """Give the folder of a swarm.
-
-    Args:
-        swarms: the folder of all.
-        name: of the run, or the beginning of it that no other has; None: the one at work, else the last.
+    """The folder of a swarm, by its name or a beginning that no other has; None: the one at work, else the last.
 
     Raises:
         ConfigurationError: there is none, or several begin so.
@@ -373,41 +350,40 @@ def ask_to_stop(folder: Path, how: Literal["soon", "now", "kill"]) -> None:
 
 
 def asked_to_stop(folder: Path) -> str:
-    """Say what is asked: ``soon``, ``now``, ``kill``; ''."""
+    """What is asked: ``soon``, ``now``, ``kill``; ''."""
     with suppress(OSError):
         return read_bytes(folder / STOP).decode("ascii", "replace").strip()
     return ""
 
 
 def forget_stop(folder: Path) -> None:
-    """Nothing is asked any more."""
     delete(folder / STOP)
 
 
-# -- what workers tell -------------------------------------------------------------------------------
+# -- what workers report -----------------------------------------------------------------------------
 
 
-_TOLD = {
+_AMOUNTS = {
     **dict.fromkeys(("turn", "attempt", "worker"), whole),
     **dict.fromkeys(("seconds", "at", "input_tokens", "output_tokens", "cost_usd"), amount),
 }
 """The numbers of an event."""
 
 
-class EventsTail:
-    """Gives the events that a worker has told since the last look.
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """All events in an ``events.jsonl``."""
+    return EventsTail(path).read()
 
-    Args:
-        path: its ``events.jsonl``.
-        offset: where to begin.
-    """
+
+class EventsTail:
+    """Gives the events that a worker has reported since the last look at its ``events.jsonl``."""
 
     def __init__(self, path: Path, offset: int = 0) -> None:
         self._path = path
         self._offset = offset
 
     def read(self) -> list[dict[str, Any]]:
-        """Give what is new; a line that is no event is passed over."""
+        """What is new; a line that is no event is passed over."""
         found: list[dict[str, Any]] = []
         with suppress(OSError), open_file(self._path) as file:
             file.seek(self._offset)
@@ -417,7 +393,7 @@ class EventsTail:
             for line in whole.split(b"\n"):
                 with suppress(ValueError, RecursionError):
                     if isinstance(event := json.loads(line), dict):
-                        numbers = {name: read(event[name]) for name, read in _TOLD.items() if name in event}
+                        numbers = {name: read(event[name]) for name, read in _AMOUNTS.items() if name in event}
                         found.append(event | numbers)
         return found
 
@@ -434,11 +410,8 @@ def tail_size(path: Path) -> int:
 
 @contextmanager
 def locked(path: Path, *, patience: float | None = None) -> Iterator[int | None]:
-    """Hold a lock on a file while the block runs; gives its descriptor, or None when it wasn't to be had.
-
-    Args:
-        path: the file, which is made.
-        patience: seconds to wait for it; None: as long as it takes.
+    """Hold a lock on a file, which is made, while the block runs; gives its descriptor, or None when it wasn't to
+    be had within so many seconds (None: it takes as long as it takes).
 
     Raises:
         ProjectUnusable: the system refuses.

@@ -23,7 +23,7 @@ _TAIL = 32 * 1024
 
 
 def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
-    """Give where a swarm stands, ready for JSON."""
+    """Where a swarm stands, ready for JSON."""
     where = standing(folder)
     tasks = []
     for each in record.tasks:
@@ -57,8 +57,6 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 else next_step(record, each, folder),
             }
         )
-    costs = [each.cost_usd for each in record.tasks if each.cost_usd is not None]
-    tokens = [each.tokens for each in record.tasks if each.tokens is not None]
     return {
         "run": record.run,
         "state": where.word,
@@ -72,8 +70,8 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
         "jobs": record.jobs,
         "stopping": asked_to_stop(folder) or None,
         "merged": sum(each.merged for each in record.tasks),
-        "cost_usd": sum(costs) if costs else None,
-        "tokens": sum(tokens) if tokens else None,
+        "cost_usd": record.cost_usd,
+        "tokens": record.tokens,
         "into": record.into or None,
         "landed": record.landed or None,
         "tasks": tasks,
@@ -81,7 +79,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
 
 
 def _live(events: Path) -> dict[str, Any]:
-    """What a worker has told last."""
+    """What a worker has reported last."""
     found: dict[str, Any] = {}
     for line in _last_lines(events):
         with suppress(ValueError, AttributeError, RecursionError):

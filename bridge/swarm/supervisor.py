@@ -12,26 +12,33 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
 from bridge.files import descriptor, make_folder, open_file, usable, write_atomic
-from bridge.git.repository import ALL_WORK
 from bridge.loop.settings import night
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, has_open, identify
 from bridge.records import read_object, to_json
-from bridge.swarm.project import clean_environment, files_of
-from bridge.swarm.record import EventsTail, asked_to_stop, locked
-from bridge.swarm.saving import Saved, save
-from bridge.swarm.transport import Hub
-from bridge.swarm.trees import PatientRepository, add_tree, copy_files, digest, lost_folder, repository, untouched
+from bridge.swarm.order import Order, Result
+from bridge.swarm.project import files_of
+from bridge.swarm.record import EventsTail, asked_to_stop, locked, read_events, tail_size
+from bridge.swarm.transport import AttemptHub
+from bridge.swarm.trees import (
+    Saved,
+    add_tree,
+    clean_environment,
+    copy_files,
+    digest,
+    lost_folder,
+    repository,
+    save,
+    untouched,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bridge.git.repository import Repository
 
 UNSEEN = ("begun twice", "busy")
@@ -42,91 +49,6 @@ _HOST = 1.0
 """Seconds between two looks whether the host lives."""
 _ORDERLY = 10.0
 """Seconds that a worker may take to end, beside the graces of its agent."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """All that is to be known for one attempt at one task. It travels as JSON or as a pickle.
-
-    Attributes:
-        run_folder: of the swarm's record.
-        folder: of the task's.
-        task: its id.
-        attempt: from 1.
-        source: the project that files are copied from.
-        top: of the user's work tree.
-        kind, home: of the project, see :class:`~bridge.swarm.project.SwarmProject`.
-        tree: the top of the work tree.
-        project: the project's folder in it.
-        branch: the task's.
-        base: the commit that it begins with.
-        kept: name for what lies beside the branch.
-        lock: the file that all swarms lock to make a work tree.
-        setup: files of the setup to copy, from the top.
-        wanted: ignored files to copy, from the top.
-        write: files to write, from the project's folder, with their text.
-        copied: what was copied by now, with digests.
-        options: of `Loop.open`.
-        env: variables for the worker.
-        timeout: seconds; None: any number.
-        host: the process that wants it.
-        run: the swarm's name.
-        hub: the repository that the work is pushed to; ''.
-        elsewhere: the worker sees none of the host's files.
-    """
-
-    run_folder: str
-    folder: str
-    task: str
-    attempt: int
-    source: str
-    top: str
-    kind: str
-    home: str
-    tree: str
-    project: str
-    branch: str
-    base: str
-    kept: str
-    lock: str
-    setup: tuple[str, ...] = ()
-    wanted: tuple[str, ...] = ()
-    write: dict[str, str] = field(default_factory=dict)
-    copied: dict[str, str] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
-    env: dict[str, str] = field(default_factory=dict)
-    timeout: float | None = None
-    host: tuple[int, str, str] = (0, "", "")
-    run: str = ""
-    hub: str = ""
-    elsewhere: bool = False
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Order:
-        """Read it."""
-        values = dict(found)
-        for name in ("setup", "wanted", "host"):
-            values[name] = tuple(values[name])
-        return cls(**values)
-
-
-class Result(NamedTuple):
-    """What came of an attempt.
-
-    Attributes:
-        verdict: ``complete``, or an outcome as in :class:`~bridge.swarm.record.TaskRecord`.
-        reason, detail: why.
-        saved: its work.
-        copied: what was copied into its work tree.
-        where: the machine and the folder of its work tree, when that isn't here.
-    """
-
-    verdict: str
-    reason: str = ""
-    detail: str = ""
-    saved: Saved = Saved()
-    copied: dict[str, str] = {}  # noqa: RUF012 - nobody writes into it
-    where: str = ""
 
 
 def supervise(order: Order) -> Result:
@@ -223,20 +145,12 @@ class _Watched:
         self.killed = False
 
     def run(self) -> tuple[str, str, str]:
-        """Start it and see it to its end; give verdict, reason and detail."""
+        """Start it and see it to its end: verdict, reason and detail."""
         order = self.order
         events = self.folder / "events.jsonl"
-        tail = EventsTail(events, events.stat().st_size if events.exists() else 0)
+        tail = EventsTail(events, tail_size(events))
         env = {name: value for name, value in clean_environment().items() if name != leftovers.MARK} | order.env
-        told = {
-            "run_folder": order.run_folder,
-            "folder": order.folder,
-            "project": order.project,
-            "attempt": order.attempt,
-            "options": order.options,
-            "lock": self.lock,
-            "order": asdict(order),
-        }
+        words = to_json({"lock": self.lock, "order": asdict(order)}, compact=True) + "\n"
         with open_file(events, "ab") as out, open_file(self.folder / "worker.log", "ab") as err:
             process = subprocess.Popen(
                 _command(),
@@ -251,14 +165,14 @@ class _Watched:
         assert process.stdin is not None
         try:
             with suppress(BrokenPipeError):
-                process.stdin.write(to_json(told, compact=True).encode("utf-8", "surrogateescape") + b"\n")
+                process.stdin.write(words.encode("utf-8", "surrogateescape"))
                 process.stdin.flush()
             self._watch(process)
         finally:
             with suppress(OSError):
                 process.stdin.close()
             self._reap(process)
-        return self._ending(tail, process.returncode)
+        return self._ending(tail.read(), process.returncode)
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         order = self.order
@@ -300,8 +214,8 @@ class _Watched:
             self._kill(process)
             process.wait()
 
-    def _ending(self, tail: EventsTail, status: int) -> tuple[str, str, str]:
-        end = ending(tail)
+    def _ending(self, events: list[dict[str, Any]], status: int) -> tuple[str, str, str]:
+        end = ending(events)
         if end is not None and end[0] == "complete":
             return end
         if self.why == "timeout":
@@ -324,9 +238,9 @@ def _command() -> list[str]:
     return [sys.executable, "-P", "-c", code, str(Path(__file__).resolve().parents[2])]
 
 
-def ending(tail: EventsTail) -> tuple[str, str, str] | None:
-    """Give how a worker says that it has ended; None: it doesn't."""
-    for event in reversed(tail.read()):
+def ending(events: list[dict[str, Any]]) -> tuple[str, str, str] | None:
+    """How a worker says that it has ended; None: it doesn't."""
+    for event in reversed(events):
         if event.get("event") == "ended":
             verdict, reason, detail = (str(event.get(name) or "") for name in ("verdict", "reason", "detail"))
             return verdict, reason, detail
@@ -342,7 +256,6 @@ def end_leftovers(order: Order) -> None:
 
 
 def save_tree(order: Order) -> Saved:
-    """Save what is in the work tree of an order."""
     message = f"{order.task}: what was not committed\n\nSaved by ralph-bridge swarm, attempt {order.attempt}."
     git = tree_of(order)
     return save(git, branch=order.branch, kept=order.kept, message=message, copied=order.copied)
@@ -351,11 +264,9 @@ def save_tree(order: Order) -> Saved:
 def tree_of(order: Order) -> Repository:
     """Give the repository of its work tree, whatever the agent has made of the ``.git`` in it."""
     project = Path(order.project)
-    files = files_of(order.kind, project, order.home)
-    if folder := lost_folder(repository(Path(order.source), ALL_WORK), Path(order.tree)):
-        env = clean_environment() | {"GIT_DIR": folder, "GIT_WORK_TREE": order.tree}
-        return PatientRepository(project, files, env=env)
-    return repository(project, files)
+    folder = lost_folder(repository(Path(order.source)), Path(order.tree))
+    env = {"GIT_DIR": folder, "GIT_WORK_TREE": order.tree} if folder else {}
+    return repository(project, files_of(order.kind, project, order.home), **env)
 
 
 def save_safely(order: Order) -> Saved:
@@ -372,14 +283,11 @@ def save_safely(order: Order) -> Saved:
 
 
 def push_work(order: Order, saved: Saved) -> str:
-    """Have the work on the hub, if there is one; say why that failed, or ''."""
+    """Have the work on the hub, if there is one; why that failed, or ''."""
     if not order.hub:
         return ""
-    hub = Hub(order.hub, order.run)
-    names = hub.names(order.task, order.attempt, order.branch, order.kept)
-    git = tree_of(order)
-    listed = (order.branch, *saved.refs)
-    return hub.push(git, *(f"+refs/heads/{name}:{names.there(name)}" for name in dict.fromkeys(listed)))
+    hub, branches = AttemptHub(order), dict.fromkeys((order.branch, *saved.refs))
+    return hub.push(tree_of(order), *(f"+refs/heads/{name}:{hub.there(name)}" for name in branches))
 
 
 def push_so_far(order: Order) -> None:
@@ -387,31 +295,23 @@ def push_so_far(order: Order) -> None:
     git = tree_of(order)
     message = f"{order.task}: so far\n\nPushed by ralph-bridge swarm, attempt {order.attempt}."
     if order.hub and (commit := git.capture(message, without=untouched(git.top, order.copied)).commit):
-        hub = Hub(order.hub, order.run)
-        names = hub.names(order.task, order.attempt, order.branch, order.kept)
-        hub.push(git, f"+{commit}:{names.there(order.branch)}")
+        hub = AttemptHub(order)
+        hub.push(git, f"+{commit}:{hub.there(order.branch)}")
 
 
 def tell_hub(order: Order, verdict: str, reason: str, detail: str, where: str = "") -> None:
     """Say on the hub how the attempt has ended; its work is there by now."""
     if order.hub:
-        hub = Hub(order.hub, order.run)
-        events = EventsTail(Path(order.folder) / "events.jsonl").read()
+        hub = AttemptHub(order)
+        events = read_events(Path(order.folder) / "events.jsonl")
         turns = [each for each in events if each.get("event") in ("turn-ended", "ended")]
-        told = {"verdict": verdict, "reason": reason, "detail": detail, "where": where, "events": turns}
-        hub.note(repository(Path(order.source), ALL_WORK), hub.done(order.task, order.attempt), told)
+        end = {"verdict": verdict, "reason": reason, "detail": detail, "where": where, "events": turns}
+        hub.note(repository(Path(order.source)), hub.end, end)
 
 
 def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:
-    """See to an attempt whose supervisor is gone: wait for its worker's end, or bring it about, and save.
-
-    Args:
-        folder: of the task.
-        patience: seconds that the worker may take to end by itself.
-
-    Returns:
-        What was ordered and what was saved; None: nothing was begun.
-    """
+    """See to an attempt whose supervisor is gone: wait some seconds for its worker's end, or bring it about, and
+    save. None: nothing was begun in that folder of a task."""
     found = read_object(folder / "order.json")
     if found is None:
         return None

@@ -16,15 +16,14 @@ from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import make_folder, write_atomic
 from bridge.git.repository import check_argument
 from bridge.records import to_json
-from bridge.swarm.project import clean_environment
-from bridge.swarm.saving import keep
-from bridge.swarm.trees import PatientRepository, why
+from bridge.swarm.trees import common_folder, complaints, is_within, keep, repository, resolve, why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.git.repository import Repository
     from bridge.process.ask import Ran
+    from bridge.swarm.order import Order
 
 QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
 FETCH = (*QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
@@ -34,18 +33,14 @@ _PAUSES = (0.5, 2.0, 0.0)
 """Seconds between two attempts at a push: a server may be busy, or a ref locked for a moment."""
 
 
-def bare(path: Path, *, objects: Path | None = None) -> PatientRepository:
-    """Make a bare repository, or find the one that is there.
-
-    Args:
-        path: its folder.
-        objects: the folder of objects of another repository, that are not to be had twice.
+def bare(path: Path, *, objects: Path | None = None) -> Repository:
+    """Make a bare repository, or find the one that is there; `objects` of another one are not to be had twice.
 
     Raises:
         ProjectUnusable: git refuses.
     """
     make_folder(path)
-    git = PatientRepository(path, env=clean_environment() | {"GIT_DIR": os.fspath(path)})
+    git = repository(path, GIT_DIR=os.fspath(path))
     if not (path / "HEAD").exists():
         done = git.run("init", "--bare", "--quiet", "--template=", os.fspath(path))
         if not done.ok:
@@ -58,21 +53,22 @@ def bare(path: Path, *, objects: Path | None = None) -> PatientRepository:
 
 
 def receive(git: Repository, source: str, refs: Mapping[str, str], *, base: str = "") -> str:
-    """Fetch commits that came from elsewhere; say why that can't be, or ''.
+    """Fetch commits that came from elsewhere; why that can't be, or ''.
 
     They come into a repository of their own first, where git looks at each object (fsck) and at whether all are
     there; only what has passed is fetched from that one.
 
     Args:
-        git: the repository that is to have them; they lie loose in it, and get their names from who called.
+        git: is to have them; they lie loose in it, and get their names from who called.
         source: the URL of a repository.
         refs: names there, with the commit that each is to be; '' for whatever it is.
         base: a commit that both have.
     """
-    common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-received-", ignore_cleanup_errors=True) as folder:
         named = {name: f"{_INCOMING}/{number}" for number, name in enumerate(refs)}
-        apart = _apart(Path(folder) / "checked", common, base)
+        apart = bare(Path(folder) / "checked", objects=common_folder(git) / "objects")
+        if base:
+            apart.run("update-ref", "refs/ralph/base", base)  # git wants it to be reachable
         done = apart.run(*_CHECKED, *FETCH, "--", source, *(f"+{name}:{at}" for name, at in named.items()))
         if not done.ok:
             return _words(done)
@@ -86,24 +82,11 @@ def receive(git: Repository, source: str, refs: Mapping[str, str], *, base: str 
 
 def _words(done: Ran) -> str:
     """What git says of objects that aren't sound: the first lines name them."""
-    lines = [line for line in done.err.splitlines() if line.startswith(("error:", "fatal:"))]
-    return "; ".join(lines[:3]) or why(done)
-
-
-def _apart(path: Path, common: str, base: str) -> Repository:
-    """Make a repository that shares what is in another one, for what it doesn't have yet."""
-    git = bare(path, objects=Path(common) / "objects")
-    if base:
-        git.run("update-ref", "refs/ralph/base", base)  # git wants it to be reachable
-    return git
+    return "; ".join(complaints(done.err)[:3]) or why(done)
 
 
 class Hub:
     """A bare repository that host and workers reach, and what they tell each other by its refs.
-
-    Args:
-        url: of it.
-        run: the swarm's name.
 
     Attributes:
         notes, work: patterns for the refs of all notes, and of all branches that attempts have pushed.
@@ -112,12 +95,12 @@ class Hub:
     def __init__(self, url: str, run: str) -> None:
         self.url = url
         self.run = run
-        self._place = f"refs/ralph/{run}"
-        self.notes = f"{self._place}/*"
+        self._refs = f"refs/ralph/{run}"
+        self.notes = f"{self._refs}/*"
         self.work = f"refs/heads/ralph/attempt/{run}/*"
 
     def look(self, git: Repository, *patterns: str) -> dict[str, str] | None:
-        """Give refs and their commits; None when it can't be reached."""
+        """Refs and their commits; None when it can't be reached."""
         done = git.run("ls-remote", "--quiet", "--", self.url, *patterns)
         if not done.ok:
             return None
@@ -125,7 +108,7 @@ class Hub:
         return {name: commit for commit, name in pairs}
 
     def push(self, git: Repository, *refspecs: str, options: tuple[str, ...] = ()) -> str:
-        """Push; say why that failed, or ''."""
+        """Push; why that failed, or ''."""
         for pause in _PAUSES:
             done = git.run(*QUIET, "push", "--quiet", "--no-verify", *options, "--", self.url, *refspecs)
             if done.ok:
@@ -136,7 +119,7 @@ class Hub:
         return why(done)
 
     def forget(self, git: Repository, refs: Mapping[str, str]) -> str:
-        """Delete refs that still are what they were; say why that failed, or ''."""
+        """Delete refs that still are what they were; why that failed, or ''."""
         leases = tuple(f"--force-with-lease={name}:{commit}" for name, commit in refs.items())
         return self.push(git, *(f":{name}" for name in refs), options=leases)
 
@@ -145,42 +128,15 @@ class Hub:
         return self.push(git, f"+{commit}:{self.base(commit)}")
 
     def base(self, commit: str) -> str:
-        """Name the ref of a commit that work begins with."""
-        return f"{self._place}/base/{commit}"
+        """The ref of a commit that work begins with."""
+        return f"{self._refs}/base/{commit}"
 
-    # -- an attempt ------------------------------------------------------------------------------------
-
-    def claim(self, git: Repository, task: str, attempt: int, who: str) -> bool:
-        """Take an attempt, once and for all; False when somebody has.
-
-        The push makes the ref and fails where it exists: that is atomic on every git server. What is pushed is a
-        commit of its own, as git takes a push of what is there already for a success.
-
-        Raises:
-            ProjectUnusable: the hub can't be reached.
-        """
-        ref = f"{self._place}/lease/{task}/{attempt}"
-        mine = self._note(git, f"{who} {uuid4().hex}")
-        told = self.push(git, f"{mine}:{ref}", options=(f"--force-with-lease={ref}:",))
-        there = self.look(git, ref)
-        if there is None or (told and ref not in there):
-            raise ProjectUnusable(f"the hub gives no lease: {told or 'it can not be reached'}")
-        return there.get(ref) == mine
-
-    def names(self, task: str, attempt: int, branch: str, kept: str) -> HubNames:
-        """Say how an attempt's branches are called there."""
-        return HubNames(f"refs/heads/ralph/attempt/{self.run}/{task}/{attempt}", branch, kept)
-
-    def done(self, task: str, attempt: int) -> str:
-        """Name the ref that says how an attempt has ended."""
-        return f"{self._place}/done/{task}/{attempt}"
-
-    def note(self, git: Repository, ref: str, told: object) -> str:
-        """Put a word under a ref; say why that failed, or ''."""
-        return self.push(git, f"+{self._note(git, to_json(told, compact=True))}:{ref}")
+    def note(self, git: Repository, ref: str, value: object) -> str:
+        """Put JSON under a ref; why that failed, or ''."""
+        return self.push(git, f"+{self._note(git, to_json(value, compact=True))}:{ref}")
 
     def read(self, git: Repository, ref: str) -> str:
-        """Give the word under a ref; '' when there is none."""
+        """The text under a ref; '' when there is none."""
         done = git.run(*_CHECKED, *FETCH, "--", self.url, f"+{ref}:{ref}")
         text = git.run("log", "-1", "--format=%B", ref, "--").text if done.ok else ""
         git.run("update-ref", "-d", ref)
@@ -190,73 +146,68 @@ class Hub:
         tree = git.run("mktree").text
         return git.run("commit-tree", tree, env=git.identity(), data=text.encode()).text
 
-    # -- what the host says ----------------------------------------------------------------------------
-
     def ask(self, git: Repository, how: str) -> str:
         """Ask all workers to end, see :func:`bridge.swarm.record.ask_to_stop`; '' takes that back."""
-        refs = self.look(git, f"{self._place}/stop/*") or {}
+        refs = self.look(git, f"{self._refs}/stop/*") or {}
         gone = [f":{name}" for name in refs]
-        new = [f"+{self._note(git, how)}:{self._place}/stop/{how}"] if how else []
+        new = [f"+{self._note(git, how)}:{self._refs}/stop/{how}"] if how else []
         return self.push(git, *gone, *new) if gone or new else ""
 
     def beat(self, git: Repository) -> str:
         """Show that the host lives."""
-        return self.push(git, f"+{self._note(git, uuid4().hex)}:{self._place}/host")
+        return self.push(git, f"+{self._note(git, uuid4().hex)}:{self._refs}/host")
 
     def asked(self, git: Repository) -> tuple[str, str] | None:
-        """Give what is asked, and what changes with each sign of the host; None when it can't be reached."""
-        refs = self.look(git, f"{self._place}/stop/*", f"{self._place}/host")
+        """What is asked, and what changes with each sign of the host; None when it can't be reached."""
+        refs = self.look(git, f"{self._refs}/stop/*", f"{self._refs}/host")
         if refs is None:
             return None
-        asked = next((how for how in ("kill", "now", "soon") if f"{self._place}/stop/{how}" in refs), "")
-        return asked, refs.get(f"{self._place}/host", "")
+        asked = next((how for how in ("kill", "now", "soon") if f"{self._refs}/stop/{how}" in refs), "")
+        return asked, refs.get(f"{self._refs}/host", "")
 
 
-class Silence:
-    """Tells a host that is gone by its signs, which change no more; clocks of two machines aren't compared.
+class AttemptHub(Hub):
+    """The same for one attempt: how its branches are called there, and who has taken it.
 
-    Args:
-        most: seconds that the same sign may be seen.
+    Attributes:
+        branches: the folder of its refs there.
+        end: the ref that says how it has ended.
     """
 
-    def __init__(self, most: float) -> None:
-        self._most = most
-        self._sign: object = None
-        self._since = time.monotonic()
+    def __init__(self, order: Order) -> None:
+        super().__init__(order.hub, order.run)
+        self._branch, self._kept = order.branch, order.kept
+        self._lease = f"{self._refs}/lease/{order.task}/{order.attempt}"
+        self.branches = f"refs/heads/ralph/attempt/{order.run}/{order.task}/{order.attempt}"
+        self.end = f"{self._refs}/done/{order.task}/{order.attempt}"
 
-    def gone(self, sign: object) -> bool:
-        """Whether the same sign has been seen for too long; None: there was none to be had."""
-        now = time.monotonic()
-        if sign is not None and sign != self._sign:
-            self._sign, self._since = sign, now
-        return now - self._since > self._most
+    def claim(self, git: Repository, who: str) -> bool:
+        """Take the attempt, once and for all; False when somebody has.
 
+        The push makes the ref and fails where it exists: that is atomic on every git server. What is pushed is a
+        commit of its own, as git takes a push of what is there already for a success.
 
-class HubNames:
-    """The branches of one attempt, here and on a hub.
-
-    Args:
-        place: the folder of refs there.
-        branch, kept: as in an `Order`.
-    """
-
-    def __init__(self, place: str, branch: str, kept: str) -> None:
-        self.place = place
-        self._branch = branch
-        self._kept = kept
+        Raises:
+            ProjectUnusable: the hub can't be reached.
+        """
+        mine = self._note(git, f"{who} {uuid4().hex}")
+        failed = self.push(git, f"{mine}:{self._lease}", options=(f"--force-with-lease={self._lease}:",))
+        there = self.look(git, self._lease)
+        if there is None or (failed and self._lease not in there):
+            raise ProjectUnusable(f"the hub gives no lease: {failed or 'it can not be reached'}")
+        return there.get(self._lease) == mine
 
     def there(self, name: str) -> str:
-        """Give the ref on the hub of a branch here."""
-        return f"{self.place}/{'task' if name == self._branch else 'kept' + name.removeprefix(self._kept)}"
+        """The ref on the hub of a branch here."""
+        return f"{self.branches}/{'task' if name == self._branch else 'kept' + name.removeprefix(self._kept)}"
 
     def here(self, ref: str) -> str:
-        """Give the branch here of a ref there."""
-        name = ref.removeprefix(f"{self.place}/")
+        name = ref.removeprefix(f"{self.branches}/")
         return self._branch if name == "task" else self._kept + name.removeprefix("kept")
 
 
 def check_hub(url: str, git: Repository) -> str:
-    """Give the URL of a hub as everybody may be told it.
+    """The URL of a hub as everybody may be told it.
 
     Raises:
         ConfigurationError: it can't be reached, has a password in it, or is none.
@@ -280,14 +231,10 @@ def check_hub(url: str, git: Repository) -> str:
 
 
 def name_work(git: Repository, commit: str, *, branch: str, kept: str) -> str:
-    """Give a commit that was received its branch: forward where that can be, else under another name.
-
-    Returns:
-        The name of the branch that leads to it; '' when git refuses.
-    """
+    """Give a commit that was received its branch, forward where that can be, else another; '' when git refuses."""
     ref = f"refs/heads/{branch}"
-    old = git.run("rev-parse", "--verify", "--quiet", ref).text
-    forward = not old or git.run("merge-base", "--is-ancestor", old, commit).ok
+    old = resolve(git, ref)
+    forward = not old or is_within(git, old, commit)
     if forward and git.run("update-ref", "-m", "ralph-bridge swarm: received", ref, commit, old or "0" * 40).ok:
         return branch
     return keep(git, kept, commit)

@@ -1,4 +1,8 @@
-"""Work trees: made one at a time, with the files that work needs; taken away when all of them is kept elsewhere."""
+"""Work trees: made one at a time, with the files that work needs; everything in them saved; taken away.
+
+Saving asks no hook and doesn't use the work tree's own index, so that neither a refusing hook nor a lock nor a
+merge that is under way is in the way.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,14 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from bridge.errors import ProjectUnusable
 from bridge.files import copy_file, delete_folder, make_folder, open_file, usable
-from bridge.git.repository import Repository
+from bridge.git.repository import ALL_WORK, Repository
+from bridge.git.tree import TreeState
 from bridge.records import read_text
 from bridge.resources import state_folder
-from bridge.swarm.project import clean_environment
 from bridge.swarm.record import locked
 
 if TYPE_CHECKING:
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     from bridge.process.ask import Ran
 
 LOCK = "trees.lock"
+_NESTED = "refs/ralph/kept"
+
+# -- git ---------------------------------------------------------------------------------------------
 
 
 class PatientRepository(Repository):
@@ -32,21 +39,54 @@ class PatientRepository(Repository):
     _patience = 3600.0
 
 
-def repository(folder: Path, files: Files) -> Repository:
-    """Give the repository of a work tree, whatever the environment says of another one."""
-    return PatientRepository(folder, files, env=clean_environment())
+def clean_environment() -> dict[str, str]:
+    """The environment without what would lead git to another repository, as a hook of git has it set."""
+    gone = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+    return {name: value for name, value in os.environ.items() if name not in gone}
+
+
+def repository(folder: Path, files: Files = ALL_WORK, **env: str) -> Repository:
+    """The repository of a work tree, whatever the environment says of another one; `env` says it is elsewhere."""
+    return PatientRepository(folder, files, env=clean_environment() | env)
+
+
+def resolve(git: Repository, name: str) -> str:
+    """The object that a name stands for; ''."""
+    return git.run("rev-parse", "--verify", "--quiet", name).text
+
+
+def common_folder(git: Repository) -> Path:
+    """The git folder that all work trees share."""
+    return Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
+
+
+def is_within(git: Repository, commit: str, ref: str) -> bool:
+    """Whether a ref leads to a commit."""
+    return git.run("merge-base", "--is-ancestor", commit, ref).ok
+
+
+def names(done: Ran) -> list[str]:
+    """What a git with ``-z`` has listed."""
+    return [name for name in done.out.decode("utf-8", "surrogateescape").split("\0") if name]
+
+
+def complaints(text: str) -> list[str]:
+    """What git says of a failure: its errors, or all lines where it names none."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+
+
+def why(done: Ran) -> str:
+    """Why it failed, in git's own words."""
+    return (complaints(done.err) or [f"git ended with {done.status}"])[-1]
+
+
+# -- a tree ------------------------------------------------------------------------------------------
 
 
 def trees_folder(given: str | None, project: str) -> Path:
-    """Give the folder for a project's work trees.
-
-    Args:
-        given: the one that was asked for, or None.
-        project: the project's name in folders.
-    """
-    if given:
-        return Path(os.path.abspath(given)) / project
-    return state_folder() / "swarm" / project
+    """The folder for the work trees of a project of that name, in the one that was asked for."""
+    return (Path(os.path.abspath(given)) if given else state_folder() / "swarm") / project
 
 
 def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path) -> None:
@@ -57,9 +97,7 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
 
     Args:
         git: any work tree of the repository.
-        path: where.
-        branch: to check out; made when there is none of that name.
-        base: the commit that a new branch begins with.
+        branch: to check out; made at `base` when there is none of that name.
         lock: the file that all swarms of the repository lock meanwhile.
 
     Raises:
@@ -73,7 +111,7 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
         for again in (False, True):
             if again:
                 git.run("worktree", "prune")  # what a killed one has left half made
-            known = git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}").ok
+            known = resolve(git, f"refs/heads/{branch}")
             words = [str(path), branch] if known else ["--no-track", "-b", branch, str(path), base]
             done = git.run("worktree", "add", "--quiet", *words)
             if done.ok or is_tree(git, path):
@@ -87,20 +125,13 @@ def is_tree(git: Repository, path: Path) -> bool:
     """Whether a folder is a work tree of this repository."""
     if not (path / ".git").is_file():
         return False
-    common = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-    there = git.run("-C", str(path), *common)
-    return there.ok and there.text == git.run(*common).text
+    there = git.run("-C", str(path), "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return there.ok and Path(there.text) == common_folder(git)
 
 
 def lost_folder(git: Repository, path: Path) -> str:
-    """Give the git folder of a work tree whose ``.git`` isn't any more what git has made there; '' where it is.
-
-    Args:
-        git: any work tree of the repository.
-        path: the top of the work tree.
-    """
-    common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
-    for folder in sorted(Path(common, "worktrees").glob("*")):
+    """The git folder of a work tree whose ``.git`` isn't any more what git has made there; '' where it is."""
+    for folder in sorted((common_folder(git) / "worktrees").glob("*")):
         named = (read_text(folder / "gitdir") or "").strip()
         if named and os.path.realpath(folder / os.path.dirname(named)) == os.path.realpath(path):
             pointer = path / ".git"
@@ -112,7 +143,7 @@ def lost_folder(git: Repository, path: Path) -> str:
 
 
 def remove_tree(git: Repository, path: Path, *, lock: Path) -> str:
-    """Take a work tree away, whatever is in it; say why that failed, or ''."""
+    """Take a work tree away, whatever is in it; why that failed, or ''."""
     with locked(lock):
         if path.exists():
             done = git.run("worktree", "remove", "--force", "--force", str(path))
@@ -124,21 +155,18 @@ def remove_tree(git: Repository, path: Path, *, lock: Path) -> str:
     return ""
 
 
-def copy_files(source: Path, target: Path, names: Iterable[str]) -> dict[str, str]:
-    """Copy files that a work tree lacks; what is there already stays.
+def copy_files(source: Path, target: Path, paths: Iterable[str]) -> dict[str, str]:
+    """Copy files that a work tree lacks, and give each one that wasn't there with the digest of what is in it.
 
     Args:
         source, target: the tops of both work trees.
-        names: paths from there.
-
-    Returns:
-        Each path that was copied, with the digest of what is in it.
+        paths: from there.
 
     Raises:
         ProjectUnusable: the system refuses to write.
     """
     copied = {}
-    for name in names:
+    for name in paths:
         old, new = source / name, target / name
         if os.path.lexists(new):
             continue
@@ -161,12 +189,117 @@ def digest(path: Path) -> str:
 
 
 def untouched(top: Path, copied: Mapping[str, str]) -> list[str]:
-    """Name the copied files that still are what they were."""
+    """The copied files that still are what they were."""
     return [name for name, was in copied.items() if was == digest(top / name)]
 
 
-def why(done: Ran) -> str:
-    """Say in git's own words why it failed."""
-    lines = [line for line in done.err.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (told or lines or [f"git ended with {done.status}"])[-1]
+# -- saving -------------------------------------------------------------------------------------------
+
+
+class Saved(NamedTuple):
+    """What became of a work tree's contents.
+
+    Attributes:
+        commit: holds all of it; '' when that failed.
+        refs: branches made for what the task's own branch doesn't hold.
+        unsaved: what could not be saved, and why; ''.
+    """
+
+    commit: str = ""
+    refs: tuple[str, ...] = ()
+    unsaved: str = ""
+
+
+def save(git: Repository, *, branch: str, kept: str, message: str, copied: Mapping[str, str]) -> Saved:
+    """Save a work tree. May be repeated: what is saved already makes no further commit.
+
+    Args:
+        git: the work tree; its `files` say which are the loop's own, and those stay out.
+        branch: of the task; moved forward to the commit where HEAD is on it and nothing is under way.
+        kept: name for further branches, as for what lies beside the task's own.
+        message: of the commit.
+        copied: files that were put there, which count only once they have changed.
+    """
+    if not git.run("rev-parse", "--is-inside-work-tree").ok:
+        return Saved(unsaved=f"{git.project} is no work tree any more")
+    head = git.head()
+    found = git.capture(message, without=untouched(git.top, copied))
+    commit = found.commit
+    if not commit:
+        return Saved(unsaved=_last(found.left) or "git could not commit it")
+    if head and found.tree == git.run("rev-parse", f"{head}^{{tree}}").text:
+        commit = head
+    ref = f"refs/heads/{branch}"
+    _forward(git, ref, head, commit)
+    refs, wrong = [], [_last(found.left)] if "error:" in found.left or "fatal:" in found.left else []
+    if not is_within(git, commit, ref):
+        if not (name := keep(git, kept, commit)):
+            return Saved(unsaved="git could not name the commit that holds it")
+        refs.append(name)
+    for path in _nested(git, commit):
+        name, why = _keep_nested(git, path, kept, message)
+        refs += [name] if name else []
+        wrong += [why] if why else []
+    return Saved(commit, tuple(refs), "; ".join(wrong))
+
+
+def _forward(git: Repository, ref: str, head: str, commit: str) -> None:
+    """Move the task's branch to what was saved, where it is what is checked out and nothing is under way."""
+    on_it = commit != head and git.run("symbolic-ref", "--quiet", "HEAD").text == ref
+    if not on_it or git.busy(TreeState()):
+        return
+    if git.run("update-ref", "-m", "ralph-bridge swarm: saved", ref, commit, head).ok:
+        git.run("reset", "--quiet")  # the index follows; the files are what they are
+
+
+def keep(git: Repository, name: str, commit: str) -> str:
+    """Give a commit a branch; one that is there and leads to it will do."""
+    for number in range(1, 100):
+        branch = name if number == 1 else f"{name}-{number}"
+        ref = f"refs/heads/{branch}"
+        if is_within(git, commit, ref) or _shape(git, ref) == _shape(git, commit):
+            return branch
+        if git.run("update-ref", "-m", "ralph-bridge swarm: kept", ref, commit, "0" * 40).ok:
+            return branch
+    return ""
+
+
+def _shape(git: Repository, commit: str) -> str:
+    """Tell a commit by what is in it and what it follows, and not by when it was made."""
+    return git.run("log", "-1", "--format=%T %P", commit, "--").text
+
+
+# -- repositories inside of the work tree: their commits are in object stores of their own -----------
+
+
+def _nested(git: Repository, commit: str) -> list[Path]:
+    """The repositories in a work tree, submodules that were checked out among them."""
+    listed = names(git.run("ls-tree", "-r", "-z", commit))
+    links = {entry.partition("\t")[2] for entry in listed if entry.startswith("160000 ")}
+    others = names(git.run("-C", str(git.top), "ls-files", "--others", "--exclude-standard", "--directory", "-z"))
+    links |= {name.rstrip("/") for name in others if name.endswith("/")}
+    return [path for name in sorted(links) if os.path.lexists((path := git.top / name) / ".git")]
+
+
+def _keep_nested(git: Repository, path: Path, kept: str, message: str) -> tuple[str, str]:
+    """Bring the work of a repository inside into this one, as a branch; give its name, and what is wrong."""
+    inner = repository(path)
+    inside = os.path.relpath(path, git.top)
+    found = inner.capture(message)
+    if not found.commit:
+        return "", f"{inside}: a repository inside, which can't be saved ({_last(found.left)})"
+    head = inner.head()
+    commit = head if head and found.tree == inner.run("rev-parse", f"{head}^{{tree}}").text else found.commit
+    if not inner.keep(_NESTED, commit):
+        return "", f"{inside}: a repository inside, which can't be written to"
+    name = f"{kept}.{''.join(each if each.isalnum() else '-' for each in inside).strip('-') or 'inside'}"
+    fetched = git.run(
+        "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", str(path), f"+{_NESTED}:{_NESTED}"
+    )
+    done = fetched.ok and bool(name := keep(git, name, commit))
+    git.run("update-ref", "-d", _NESTED)
+    return (name, "") if done else ("", f"{inside}: a repository inside: {_last(fetched.err)}")
+
+
+def _last(text: str) -> str:
+    return (complaints(text) or [""])[-1]

@@ -21,8 +21,9 @@ from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Noti
 from bridge.loop.policy import LIMITS, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
+from bridge.swarm.order import Order
 from bridge.swarm.record import asked_to_stop
-from bridge.swarm.supervisor import Order, end_leftovers, push_so_far, save_safely, tell_hub
+from bridge.swarm.supervisor import end_leftovers, push_so_far, save_safely, tell_hub
 from bridge.turn.progress import last_sentence
 
 if TYPE_CHECKING:
@@ -49,22 +50,22 @@ def main() -> None:
 class _Worker:
     """One run of one task."""
 
-    def __init__(self, order: dict[str, Any]) -> None:
-        self.order = order
-        self.run_folder = Path(order["run_folder"])
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.order = Order.from_json(given["order"])
+        self.lock: int = given["lock"]
         self.out: TextIO = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
         os.dup2(2, 1)  # what else prints goes where errors go
         self.turn = 0
-        self.said = 0.0
+        self.reported = 0.0
         self.text = ""
         self.alone = self.refused = False
         self.mismatches = 0
         self.leaving = False
 
     def run(self) -> int:
-        os.set_inheritable(self.order["lock"], False)
+        os.set_inheritable(self.lock, False)
         with contextlib.suppress(BridgeError):
-            write_json(Path(self.order["folder"]) / "worker.json", identify()._asdict())
+            write_json(Path(self.order.folder) / "worker.json", identify()._asdict())
         for number in _SIGNALS:
             signal.signal(number, self._leave)
         threading.Thread(target=self._watch_host, daemon=True).start()
@@ -82,17 +83,17 @@ class _Worker:
             traceback.print_exc()
             end = {"verdict": "failed", "reason": type(error).__name__, "detail": f"{error} (a bug; worker.log)"}
         self.leaving = True  # a signal that comes now has nothing left to end
-        self._tell("ended", **end | self._save(end))
+        self._report("ended", **end | self._save(end))
         return 0
 
     def _loop(self) -> dict[str, Any]:
         from bridge.loops import Loop
 
-        options = dict(self.order["options"])
+        options = dict(self.order.options)
         if "words" in options:
             options["words"] = tuple(options["words"])
-        self._tell("started", worker=int(os.environ.get("RALPH_WORKER") or -1))
-        with Loop.open(self.order["project"], **options) as loop:
+        self._report("started", worker=int(os.environ.get("RALPH_WORKER") or -1))
+        with Loop.open(self.order.project, **options) as loop:
             for event in loop:
                 self._take(event)
                 if isinstance(event, LoopEnded):
@@ -103,7 +104,7 @@ class _Worker:
                         why = "turns in a row said that the task is done, and ticked nothing in the plan"
                         return {"verdict": "incomplete", "reason": "plan_mismatch", "detail": f"{MISMATCHES} {why}"}
                 between = isinstance(event, IterationEnded | Waiting)
-                if between and asked_to_stop(self.run_folder):
+                if between and asked_to_stop(Path(self.order.run_folder)):
                     return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
         return {"verdict": "failed", "reason": "no end", "detail": "the loop has not said how it ended"}
 
@@ -111,7 +112,7 @@ class _Worker:
         match event:
             case IterationStarted():
                 self.turn, self.text = event.iteration, ""
-                self._tell("turn", turn=event.iteration)
+                self._report("turn", turn=event.iteration)
             case OutputText():
                 self.text = (self.text + event.text)[-_KEPT:]
                 self._line(last_sentence(self.text) or "")
@@ -119,27 +120,27 @@ class _Worker:
                 self._line(event.last_line)
             case Waiting(first=True):
                 why = event.detail or event.reason
-                self._tell("line", turn=self.turn, text=f"waits: {why}")
+                self._report("line", turn=self.turn, text=f"waits: {why}")
                 if event.reason in LIMITS:
                     until = event.until.isoformat()
-                    self._tell("limit", turn=self.turn, text=why, reason=event.reason, until=until)
+                    self._report("limit", turn=self.turn, text=why, reason=event.reason, until=until)
             case Notice():
-                self._tell("notice", text=event.text)
+                self._report("notice", text=event.text)
             case IterationEnded() if event.turn is not None:
-                told = event.turn
-                self._tell(
+                turn = event.turn
+                self._report(
                     "turn-ended",
-                    turn=told.turn,
-                    result=told.result,
-                    seconds=round(told.seconds, 3),
-                    cost_usd=told.cost_usd,
-                    input_tokens=told.input_tokens,
-                    output_tokens=told.output_tokens,
-                    error=told.error,
+                    turn=turn.turn,
+                    result=turn.result,
+                    seconds=round(turn.seconds, 3),
+                    cost_usd=turn.cost_usd,
+                    input_tokens=turn.input_tokens,
+                    output_tokens=turn.output_tokens,
+                    error=turn.error,
                 )
                 if event.outcome.denied and not self.refused:
                     self.refused = True
-                    self._tell("refused", turn=self.turn, text=event.outcome.refused_tools)
+                    self._report("refused", turn=self.turn, text=event.outcome.refused_tools)
 
     def _contradicts(self, event: IterationEnded) -> bool:
         """Whether word and plan have gone apart for so long that no further turn is of use."""
@@ -151,32 +152,31 @@ class _Worker:
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
-        if text.strip() and now - self.said >= _EVERY:
-            self.said = now
-            self._tell("line", turn=self.turn, text=" ".join(text.split())[:_TEXT])
+        if text.strip() and now - self.reported >= _EVERY:
+            self.reported = now
+            self._report("line", turn=self.turn, text=" ".join(text.split())[:_TEXT])
 
-    def _tell(self, event: str, **facts: Any) -> None:
+    def _report(self, event: str, **facts: Any) -> None:
         """Write one event; a full disk is no reason to stop the agent."""
         with contextlib.suppress(OSError):
-            record = {"event": event, "at": round(time.time(), 3), "attempt": self.order["attempt"], **facts}
+            record = {"event": event, "at": round(time.time(), 3), "attempt": self.order.attempt, **facts}
             self.out.write(to_json(record, compact=True) + "\n")
             self.out.flush()
 
     def _save(self, end: dict[str, Any]) -> dict[str, Any]:
         """The supervisor does so, too; but it may be gone by then."""
-        order = Order.from_json(self.order["order"])
-        end_leftovers(order)
-        saved = save_safely(order)
+        end_leftovers(self.order)
+        saved = save_safely(self.order)
         if self.alone:
             with contextlib.suppress(BridgeError, OSError):
-                tell_hub(order, end["verdict"], end["reason"], end["detail"])
+                tell_hub(self.order, end["verdict"], end["reason"], end["detail"])
         return {"saved": saved._asdict()}
 
     def _push(self) -> None:
         """A machine may go for ever: what each turn has come to is on the hub, if there is one."""
-        if self.order["order"]["hub"]:
+        if self.order.hub:
             with contextlib.suppress(BridgeError, OSError):
-                push_so_far(Order.from_json(self.order["order"]))
+                push_so_far(self.order)
 
     # -- who wants it to end ---------------------------------------------------------------------------
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from bridge.git.repository import ALL_WORK, Repository
-from bridge.swarm.saving import save
-from bridge.swarm.supervisor import Order, tree_of
-from bridge.swarm.trees import add_tree
+from bridge.swarm.supervisor import tree_of
+from bridge.swarm.trees import add_tree, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.swarm.order import Order
     from tests.swarm.projects import Project
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.swarm import notices
+from bridge.swarm import events as notices
 from bridge.swarm.events import TaskEnded, TaskProgress
 from bridge.swarm.record import SwarmRecord, TaskRecord
 from bridge.swarm.tasks import Task
@@ -95,7 +95,7 @@ def test_a_signal(project: Project) -> None:
 def test_limits_and_refused_tools(progress: tuple[Any, ...], told: tuple[str, str] | None, tmp_path: Path) -> None:
     task = TaskRecord(Task("one", "one", "Do it."))
     record = SwarmRecord("run", "/p", "plain", "", "b", [task])
-    kind, facts = notices.told_of(TaskProgress(task, *progress), record, tmp_path)
+    kind, facts = notices.notice_of(TaskProgress(task, *progress), record, tmp_path)
     assert ((kind, facts["reason"]) if kind else None) == told
     assert not kind or facts["detail"].startswith("one: ")
 
@@ -103,6 +103,6 @@ def test_limits_and_refused_tools(progress: tuple[Any, ...], told: tuple[str, st
 def test_a_conflict_that_is_redone_is_no_news(tmp_path: Path) -> None:
     task = TaskRecord(Task("one", "one", "Do it."), step="done", outcome="conflict")
     record = SwarmRecord("run", "/p", "plain", "", "b", [task], redo_conflicts=True)
-    assert notices.told_of(TaskEnded(task), record, tmp_path) == ("", {})
+    assert notices.notice_of(TaskEnded(task), record, tmp_path) == ("", {})
     task.redone = True
-    assert notices.told_of(TaskEnded(task), record, tmp_path)[0] == "task"
+    assert notices.notice_of(TaskEnded(task), record, tmp_path)[0] == "task"

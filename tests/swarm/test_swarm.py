@@ -428,7 +428,8 @@ def test_what_all_tasks_have_cost_ends_the_swarm(project: Project) -> None:
 @pytest.mark.slow
 def test_the_second_start_of_an_attempt_is_refused(project: Project) -> None:
     """A scheduler that thinks that a task was lost starts no second agent."""
-    from bridge.swarm.supervisor import Order, supervise
+    from bridge.swarm.order import Order
+    from bridge.swarm.supervisor import supervise
 
     project.plan("one: echo 1 > one.txt")
     assert project.swarm("run").returncode == 0

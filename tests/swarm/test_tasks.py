@@ -9,8 +9,7 @@ import pytest
 from bridge import ConfigurationError
 from bridge.loop.plan import plan_items, with_only, with_ticks
 from bridge.setups import kinds
-from bridge.swarm.plans import PlanFormat, format_of
-from bridge.swarm.tasks import Task, check, from_lines, from_plan, from_yaml
+from bridge.swarm.tasks import PlanFormat, Task, check, format_of, from_lines, from_plan, from_yaml
 
 PLAN = """# Plan
 

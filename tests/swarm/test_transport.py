@@ -13,9 +13,8 @@ from bridge import ConfigurationError, Swarm
 from bridge.git.repository import Repository
 from bridge.swarm import elsewhere, transport
 from bridge.swarm.courier import Courier
-from bridge.swarm.parcel import contents
-from bridge.swarm.supervisor import Order
-from bridge.swarm.transport import Hub, check_hub
+from bridge.swarm.order import Order, pack
+from bridge.swarm.transport import AttemptHub, check_hub
 
 if TYPE_CHECKING:
     from tests.swarm.projects import Project
@@ -41,10 +40,11 @@ def commit_of(folder: Path, tree: str, *parents: str) -> str:
 
 def test_an_attempt_is_taken_once(tmp_path: Path, hub: str) -> None:
     first, second = transport.bare(tmp_path / "first.git"), transport.bare(tmp_path / "second.git")
-    assert Hub(hub, "run").claim(first, "task", 1, "first")
-    assert not Hub(hub, "run").claim(second, "task", 1, "second")
-    assert not Hub(hub, "run").claim(first, "task", 1, "first")
-    assert Hub(hub, "run").claim(second, "task", 2, "second")
+    attempts = [AttemptHub(order(tmp_path, hub=hub, run="run", attempt=number)) for number in (1, 2)]
+    assert attempts[0].claim(first, "first")
+    assert not attempts[0].claim(second, "second")
+    assert not attempts[0].claim(first, "first")
+    assert attempts[1].claim(second, "second")
 
 
 def test_a_repository_brings_what_the_other_lacks(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_names_of_secrets_travel_and_no_values(tmp_path: Path) -> None:
     git_in(tmp_path, "add", "sub")
     base = commit_of(tmp_path, git_in(tmp_path, "write-tree"))
     git = Repository(tmp_path)
-    sent = contents(order(tmp_path, setup=(*texts, "gone"), options=options, base=base), git)
+    sent = pack(order(tmp_path, setup=(*texts, "gone"), options=options, base=base), git, dask=False)
     assert {*sent.files} == {"PROMPT.md", ".ralphrc"}
     assert {*sent.withheld} == {"config", ".claude/settings.local.json", "some.json"}
     expected = {"settings": {"CLAUDE_MODEL": "sonnet"}, "driver": "ralph/mine.sh", "agent": "claude"}
@@ -118,11 +118,11 @@ def test_names_of_secrets_travel_and_no_values(tmp_path: Path) -> None:
     assert (sent.names, sent.scripts) == (("GITHUB_TOKEN",), {})
     outside = tmp_path / "elsewhere.sh"  # git doesn't have it: it travels by itself
     outside.write_text("driver_name() { echo other; }\n")
-    sent = contents(order(tmp_path, options={"driver": str(outside)}, base=base), git)
+    sent = pack(order(tmp_path, options={"driver": str(outside)}, base=base), git, dask=False)
     assert sent.scripts["driver"][1].data == outside.read_bytes()
     outside.write_text("MY_API_KEY=abc\n")
     with pytest.raises(ConfigurationError, match="seems to hold a secret"):
-        contents(order(tmp_path, options={"driver": str(outside)}, base=base), git)
+        pack(order(tmp_path, options={"driver": str(outside)}, base=base), git, dask=False)
 
 
 class Forger(Executor):

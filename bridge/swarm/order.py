@@ -1,24 +1,23 @@
-"""What travels to a worker that sees none of the host's files, and what comes back."""
+"""What travels to whoever works on a task, here or where none of the host's files are, and what comes back."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge._version import __version__
 from bridge.errors import ConfigurationError
 from bridge.files import make_folder, read_bytes, symlink, write_atomic
 from bridge.swarm.project import folder_name
+from bridge.swarm.trees import Saved, common_folder, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from bridge.git.repository import Repository
-    from bridge.swarm.supervisor import Order, Result
 
 _VALUE = r"""["']?[ \t]*[:=][ \t]*["']?(?!\$|["'\s]|\d+["']?\s*$)\S"""
 _SECRET_NAME = re.compile(
@@ -30,6 +29,83 @@ _SECRET_LINE = re.compile(
 _LOCAL = ("settings.local.json",)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """All that is to be known for one attempt at one task. It travels as JSON or as a pickle.
+
+    Attributes:
+        run_folder: of the swarm's record. folder: of the task's.
+        attempt: from 1.
+        source: the project that files are copied from. top: of the user's work tree.
+        kind, home: of the project, see :class:`~bridge.swarm.project.SwarmProject`.
+        tree: the top of the work tree. project: the project's folder in it.
+        branch: the task's. base: the commit that it begins with. kept: name for what lies beside the branch.
+        lock: the file that all swarms lock to make a work tree.
+        setup: files of the setup to copy, from the top. wanted: ignored files, likewise.
+        write: files to write, from the project's folder, with their text.
+        copied: what was copied by now, with digests.
+        options: of `Loop.open`. env: variables for the worker.
+        timeout: seconds; None: any number.
+        host: the process that wants it.
+        run: the swarm's name.
+        hub: the repository that the work is pushed to; ''.
+        elsewhere: the worker sees none of the host's files.
+    """
+
+    run_folder: str
+    folder: str
+    task: str
+    attempt: int
+    source: str
+    top: str
+    kind: str
+    home: str
+    tree: str
+    project: str
+    branch: str
+    base: str
+    kept: str
+    lock: str
+    setup: tuple[str, ...] = ()
+    wanted: tuple[str, ...] = ()
+    write: dict[str, str] = field(default_factory=dict)
+    copied: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    timeout: float | None = None
+    host: tuple[int, str, str] = (0, "", "")
+    run: str = ""
+    hub: str = ""
+    elsewhere: bool = False
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Order:
+        values = dict(found)
+        for name in ("setup", "wanted", "host"):
+            values[name] = tuple(values[name])
+        return cls(**values)
+
+
+class Result(NamedTuple):
+    """What came of an attempt.
+
+    Attributes:
+        verdict: ``complete``, or an outcome as in :class:`~bridge.swarm.record.TaskRecord`.
+        copied: what was copied into its work tree.
+        where: the machine and the folder of its work tree, when that isn't here.
+    """
+
+    verdict: str
+    reason: str = ""
+    detail: str = ""
+    saved: Saved = Saved()
+    copied: dict[str, str] = {}  # noqa: RUF012 - nobody writes into it
+    where: str = ""
+
+
+# -- elsewhere ---------------------------------------------------------------------------------------
+
+
 class File(NamedTuple):
     """A file that git doesn't have: its mode, and what is in it (of a link: where it leads)."""
 
@@ -38,7 +114,7 @@ class File(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> File | None:
-        """Read it; None when it is neither a file nor a link, or can't be read."""
+        """None when it is neither a file nor a link, or can't be read."""
         try:
             seen = path.lstat()
             if stat.S_ISLNK(seen.st_mode):
@@ -48,7 +124,6 @@ class File(NamedTuple):
             return None
 
     def write(self, path: Path) -> None:
-        """Write it, and its folder."""
         make_folder(path.parent)
         if stat.S_ISLNK(self.mode):
             symlink(os.fsdecode(self.data), path)
@@ -61,7 +136,7 @@ class Parcel:
     """One attempt, for a worker elsewhere.
 
     Attributes:
-        order: as the host has it; its paths are the host's.
+        order: as the host has it, without what is the host's alone; its paths are the host's.
         project: the project's name in folders.
         tip: the commit to go on from: the order's base, or what an earlier attempt came to.
         files: of the setup, that git doesn't have; by their path from the top.
@@ -71,27 +146,24 @@ class Parcel:
         exclude: patterns of ``.git/info/exclude``.
         identity: who commits, name and address.
         dask: whether Dask carries the events and what is asked.
-        version: of ralph-bridge.
     """
 
     order: Order
     project: str
     tip: str
     files: dict[str, File]
-    withheld: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    withheld: tuple[str, ...]
+    names: tuple[str, ...]
     scripts: dict[str, tuple[str, File]]
-    exclude: str = ""
-    identity: tuple[str, str] = ("", "")
-    dask: bool = False
-    version: str = __version__
+    exclude: str
+    identity: tuple[str, str]
+    dask: bool
 
 
 class Delivery(NamedTuple):
     """What comes back of an attempt.
 
     Attributes:
-        result: what came of it.
         refs: branches, with the commit of each, which the hub has.
         where: the machine and the folder that the attempt is in.
         events: all that the loop has told.
@@ -105,22 +177,8 @@ class Delivery(NamedTuple):
     log: bytes
 
 
-class Contents(NamedTuple):
-    """What of an order may travel; fields as in `Parcel`, the order without what is the host's alone."""
-
-    order: Order
-    files: dict[str, File]
-    withheld: tuple[str, ...]
-    names: tuple[str, ...]
-    scripts: dict[str, tuple[str, File]]
-
-
-def contents(order: Order, git: Repository) -> Contents:
-    """Say what of an order may travel.
-
-    Args:
-        order: the host's.
-        git: the host's repository.
+def pack(order: Order, git: Repository, *, dask: bool) -> Parcel:
+    """What of the host's order may travel.
 
     Raises:
         ConfigurationError: a script that was asked for can't be read, or seems to hold a secret.
@@ -148,8 +206,19 @@ def contents(order: Order, git: Repository) -> Contents:
                 options[kind] = os.path.relpath(inside, os.path.relpath(order.project, order.tree))
             else:
                 scripts[kind] = _script(script)
-    sent = replace(order, options=options, copied={})
-    return Contents(sent, files, tuple(withheld), secret, scripts)
+    exclude = common_folder(git) / "info/exclude"
+    return Parcel(
+        order=replace(order, options=options, copied={}),
+        project=folder_name(Path(order.source)),
+        tip=resolve(git, f"refs/heads/{order.branch}") or order.base,
+        files=files,
+        withheld=tuple(withheld),
+        names=secret,
+        scripts=scripts,
+        exclude=read_bytes(exclude).decode("utf-8", "surrogateescape") if exclude.is_file() else "",
+        identity=(git.run("config", "user.name").text, git.run("config", "user.email").text),
+        dask=dask,
+    )
 
 
 def _script(path: str) -> tuple[str, File]:
@@ -163,11 +232,6 @@ def _script(path: str) -> tuple[str, File]:
     return os.path.basename(path), found
 
 
-def project_name(order: Order) -> str:
-    """Give the project's name in folders."""
-    return folder_name(Path(order.source))
-
-
 def missing(names: Iterable[str], folder: Path) -> list[str]:
-    """Name the files that a folder doesn't have."""
+    """The files that a folder doesn't have."""
     return [name for name in names if not os.path.lexists(folder / name)]
