@@ -21,7 +21,8 @@ from bridge.setups.dot_ralph.files.breaker import read_breaker
 from bridge.stream.analysis.limits import reset_time
 from bridge.stream.events import Reader
 from bridge.stream.events.base import Usage
-from bridge.swarm.record import EventsTail, SwarmRecord, TaskRecord, read_swarm
+from bridge.swarm.folder import EventsTail
+from bridge.swarm.record import SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.status import shown
 from bridge.swarm.tasks import Task
 

@@ -222,8 +222,8 @@ def resume(
 def stop(*, run_name: str | None, project: str | None, now: bool) -> int:
     """Ask a swarm to end: behind the turns that are under way, or at once. Their work is saved."""
     from bridge.loop.lock import standing
+    from bridge.swarm.folder import ask_to_stop, find_run
     from bridge.swarm.project import open_project
-    from bridge.swarm.record import ask_to_stop, find_run
 
     with guarded():
         folder = find_run(open_project(project_folder(project)).swarms, run_name)
@@ -283,8 +283,9 @@ def watch(*, run_name: str | None, project: str | None) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_runs(*, project: str | None, as_json: bool) -> int:
     """List this project's swarms."""
+    from bridge.swarm.folder import runs
     from bridge.swarm.project import open_project
-    from bridge.swarm.record import read_swarm, runs
+    from bridge.swarm.record import read_swarm
     from bridge.swarm.status import shown
 
     with guarded():
@@ -328,8 +329,8 @@ def clean(*, run_name: str | None, project: str | None) -> int:
     Exit codes: 0 nothing is left of these swarms, 1 something stays.
     """
     from bridge.swarm.cleaning import clean as cleaned
+    from bridge.swarm.folder import find_run, runs
     from bridge.swarm.project import open_project
-    from bridge.swarm.record import find_run, runs
 
     with guarded():
         opened = open_project(project_folder(project))
@@ -431,8 +432,9 @@ def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
 
 
 def _found(run_name: str | None, project: str | None) -> tuple[SwarmProject, SwarmRecord, Path]:
+    from bridge.swarm.folder import find_run
     from bridge.swarm.project import open_project
-    from bridge.swarm.record import find_run, read_swarm
+    from bridge.swarm.record import read_swarm
 
     opened = open_project(project_folder(project))
     folder = find_run(opened.swarms, run_name)

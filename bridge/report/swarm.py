@@ -11,7 +11,7 @@ from bridge.loop.records import totals_of
 from bridge.report.facts import UNKNOWN, money, tokens
 from bridge.report.model import read_turn, work_between
 from bridge.report.time_line import Span
-from bridge.swarm.record import EventsTail
+from bridge.swarm.folder import EventsTail
 from bridge.swarm.status import shown
 from bridge.wording import duration, one_line, plural
 

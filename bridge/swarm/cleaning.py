@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.files import delete_folder
 from bridge.loop.lock import standing
 from bridge.records import read_object
-from bridge.swarm import record as records
+from bridge.swarm.folder import locked
 from bridge.swarm.merging import TREE
 from bridge.swarm.order import Order
+from bridge.swarm.record import read_swarm
 from bridge.swarm.supervisor import save_tree
 from bridge.swarm.transport import Hub
 from bridge.swarm.trees import LOCK, is_within, remove_tree, repository, resolve
@@ -42,7 +43,7 @@ def clean(project: SwarmProject, folder: Path) -> Iterator[Cleaned]:
     A task's work tree and branch go when every byte in them is in the swarm's branch, or in one of the user's; the
     swarm's branch when it is in one of the user's; the record when nothing else is left.
     """
-    record = records.read_swarm(folder)
+    record = read_swarm(folder)
     if record is None:
         yield Cleaned(os.fspath(folder), "its record is not to be understood")
         return
@@ -105,7 +106,7 @@ class _Cleaning:
         found = self._order(task)
         if found is None or found.get("tree") != task.tree:
             return "nobody knows what is in it"
-        with records.locked(self.folder / "tasks" / task.task.id / "lock", patience=0) as held:
+        with locked(self.folder / "tasks" / task.task.id / "lock", patience=0) as held:
             if held is None:
                 return "its worker is still at work"
             saved = save_tree(Order.from_json(found))

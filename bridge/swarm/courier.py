@@ -21,9 +21,9 @@ from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import open_file
 from bridge.records import read_object, to_json, write_json
 from bridge.swarm import elsewhere, supervisor, transport
+from bridge.swarm.folder import asked_to_stop, read_events
 from bridge.swarm.links import DaskHost, HubHost
 from bridge.swarm.order import Delivery, Order, Parcel, Result, pack
-from bridge.swarm.record import asked_to_stop, read_events
 from bridge.swarm.transport import AttemptHub
 from bridge.swarm.trees import Saved, repository
 

@@ -24,10 +24,10 @@ from bridge.process.table import identify
 from bridge.records import read_text, to_json, write_text
 from bridge.resources import state_folder
 from bridge.swarm import transport
+from bridge.swarm.folder import ask_to_stop, locked, task_folder
 from bridge.swarm.links import DaskWorker, HubWorker
 from bridge.swarm.order import Delivery, Order, Parcel, Result, missing
 from bridge.swarm.project import files_of
-from bridge.swarm.record import ask_to_stop, locked, task_folder
 from bridge.swarm.supervisor import push_work, supervise, tell_hub
 from bridge.swarm.transport import AttemptHub, Hub
 from bridge.swarm.trees import Saved, add_tree, copy_files, repository, resolve

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.notify import Notifier
-from bridge.swarm.record import next_step, unfit
+from bridge.swarm.status import next_step, unfit
 
 if TYPE_CHECKING:
     from collections.abc import Generator

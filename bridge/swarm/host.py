@@ -21,14 +21,23 @@ from bridge.loop.lock import one_loop
 from bridge.loop.records import Spent
 from bridge.process.secrets import NOTIFY, shown_words
 from bridge.process.table import identify
-from bridge.swarm import record as records
 from bridge.swarm.cleaning import remove_merged
 from bridge.swarm.courier import recover, words
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
+from bridge.swarm.folder import (
+    EventsTail,
+    ask_to_stop,
+    asked_to_stop,
+    forget_stop,
+    read_events,
+    tail_size,
+    task_folder,
+)
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.order import Order, Result
 from bridge.swarm.project import uncommitted
-from bridge.swarm.record import EventsTail, RecordWriter, SwarmRecord, TaskRecord, read_events
+from bridge.swarm.record import MERGED, RecordWriter, SwarmRecord, TaskRecord
+from bridge.swarm.status import PERMANENT, unfit
 from bridge.swarm.supervisor import UNSEEN, begun, ending, supervise
 from bridge.swarm.trees import LOCK, Saved
 
@@ -135,7 +144,7 @@ class Host:
 
     def _recovered(self) -> Generator[LoopEvent, None, None]:
         """What a host that was killed has left under way."""
-        records.forget_stop(self.folder)
+        forget_stop(self.folder)
         for task in self.record.tasks:
             if task.step == "running":
                 yield from self._lost(task, "the host of the swarm was killed")
@@ -148,7 +157,7 @@ class Host:
 
     def _lost(self, task: TaskRecord, why: str) -> Generator[LoopEvent, None, None]:
         """Save what an attempt has left of which nobody saw the end; complete is complete, though."""
-        folder = records.task_folder(self.folder, task.task.id)
+        folder = task_folder(self.folder, task.task.id)
         tail = self.tails.pop(task.task.id, None)
         found = recover(folder, patience=_RECOVER)
         events = read_events(folder / "events.jsonl")
@@ -204,7 +213,7 @@ class Host:
             wait(pending, _TICK, FIRST_COMPLETED)
 
     def _look_for_stop(self) -> None:
-        if not self.why and (asked := records.asked_to_stop(self.folder)):
+        if not self.why and (asked := asked_to_stop(self.folder)):
             self.why = f"stopped ({asked})"
         if not self.why and self.caps.max_cost is None and self.caps.max_tokens is None:
             return
@@ -213,7 +222,7 @@ class Host:
             reached = self.caps.reached(spent, self.unreported, datetime.now().astimezone())
             if reached is not None:
                 self.why = f"{reached.reason}: {reached.detail}"
-                records.ask_to_stop(self.folder, "soon")
+                ask_to_stop(self.folder, "soon")
 
     def _start_ready(self) -> Generator[LoopEvent, None, None]:
         if not self.stirred:
@@ -247,9 +256,9 @@ class Host:
         task.worker = self._free_worker()
         task.attempt += 1
         self._name(task)
-        folder = records.task_folder(self.folder, task.task.id)
+        folder = task_folder(self.folder, task.task.id)
         events = folder / "events.jsonl"
-        self.tails[task.task.id] = EventsTail(events, records.tail_size(events))
+        self.tails[task.task.id] = EventsTail(events, tail_size(events))
         task.step, task.began, task.ended = "running", time.time(), None
         order = self._order(task, folder)
         self.write(task)
@@ -397,8 +406,8 @@ class Host:
         when the last ones, as many, couldn't use the CLI."""
         over = [each for each in self.record.tasks if each.outcome not in ("", "skipped")]
         over.sort(key=lambda each: each.ended or 0.0)
-        locked_out = all(each.reason in records.PERMANENT for each in over[-self.record.jobs :])
-        if not self.why and len(over) >= self.record.jobs and (locked_out or all(map(records.unfit, over))):
+        locked_out = all(each.reason in PERMANENT for each in over[-self.record.jobs :])
+        if not self.why and len(over) >= self.record.jobs and (locked_out or all(map(unfit, over))):
             how = "go on" if locked_out else "begin"
             self.why = f"no loop can {how}: {over[-1].detail.splitlines()[0]}"
 
@@ -408,13 +417,13 @@ class Host:
         if self.merging is None and not self.ending:
             task = next((each for each in self.record.tasks if each.step == "saved"), None)
             if task is not None:
-                log = records.task_folder(self.folder, task.task.id) / "check.log"
+                log = task_folder(self.folder, task.task.id) / "check.log"
                 task.merge_began, task.merge_ended = time.time(), None
                 self.merging = self.merger.submit(self._merge, task, log), task
 
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
         merged = self.queue.merge(task, log)
-        if self.record.tidy and merged.outcome in records.MERGED:
+        if self.record.tidy and merged.outcome in MERGED:
             with suppress(BridgeError, OSError):  # `swarm clean` says why it stays
                 remove_merged(self.project, self.folder, self.record, task)
         return merged
@@ -471,7 +480,7 @@ class Host:
         self.ending = True
         hard = False
         with suppress(BridgeError):
-            records.ask_to_stop(self.folder, "now")
+            ask_to_stop(self.folder, "now")
         while True:
             try:
                 self._drain()
@@ -480,7 +489,7 @@ class Host:
                 if not hard:
                     hard = True
                     with suppress(BridgeError):
-                        records.ask_to_stop(self.folder, "kill")
+                        ask_to_stop(self.folder, "kill")
         self.record.end, self.record.ended = why, time.time()
         with suppress(BridgeError):
             self.write()

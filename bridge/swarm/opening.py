@@ -15,11 +15,11 @@ from bridge.loop.settings import read_caps
 from bridge.loops import LoopOptions
 from bridge.options import check_options
 from bridge.resources import os_text
-from bridge.swarm import record as records
 from bridge.swarm.events import SwarmEnded, notified
+from bridge.swarm.folder import find_run, new_run
 from bridge.swarm.host import Host
 from bridge.swarm.project import open_project
-from bridge.swarm.record import SwarmRecord, TaskRecord
+from bridge.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.tasks import Task, check
 from bridge.swarm.trees import trees_folder
 
@@ -108,7 +108,7 @@ class Swarm(EventStream[SwarmEnded]):
         now = time.time()
         git = opened.repository()
         _check_names(opened, into)
-        folder = records.new_run(opened.swarms, now)
+        folder = new_run(opened.swarms, now)
         place = trees_folder(None if trees is None else os.fspath(trees), opened.name) / folder.name
         host = Host(
             opened,
@@ -171,13 +171,13 @@ class Swarm(EventStream[SwarmEnded]):
         known_options = {name: each for name, each in Swarm.resume.__annotations__.items() if name in given}
         check_options("Swarm.resume", given | unknown, known_options)
         for outcome in retry:
-            if outcome not in records.RETRIED:
-                raise ConfigurationError(f"--retry {outcome!r}: expected some of {', '.join(records.RETRIED)}")
+            if outcome not in RETRIED:
+                raise ConfigurationError(f"--retry {outcome!r}: expected some of {', '.join(RETRIED)}")
         opened = open_project(os.path.abspath(project))
-        folder = records.find_run(opened.swarms, run)
-        known = records.read_swarm(folder)
+        folder = find_run(opened.swarms, run)
+        known = read_swarm(folder)
         if known is None:
-            raise ConfigurationError(f"{folder / records.FILE} is not to be understood")
+            raise ConfigurationError(f"{folder / FILE} is not to be understood")
         opened = _open(known.project, known.options)
         swarm = cls.__new__(cls)
         known.jobs = known.jobs if jobs is None else jobs

@@ -1,4 +1,4 @@
-"""Where a swarm stands, for people and programs who look at it. Nothing is written."""
+"""Where a swarm stands, and what can be done about it, for people and programs who look. Nothing is written."""
 
 from __future__ import annotations
 
@@ -7,19 +7,55 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge import timestamps
+from bridge import errors, timestamps
 from bridge.amounts import whole
 from bridge.files import lenient, open_file
 from bridge.loop.lock import standing
-from bridge.swarm.record import asked_to_stop, next_step
+from bridge.stream.analysis import PermanentReason
+from bridge.swarm.folder import asked_to_stop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.swarm.record import SwarmRecord
+    from bridge.swarm.record import SwarmRecord, TaskRecord
+
+NEXT_STEPS = {
+    "conflict": "merge {branch} by hand, or `ralph-bridge swarm resume {run} --retry conflict`",
+    "check failed": "look at {log}; mend {branch}, or `ralph-bridge swarm resume {run} --retry 'check failed'`",
+    "incomplete": "look at {branch}, then `ralph-bridge swarm resume {run} --retry incomplete`",
+    "timeout": "look at {branch}, then `ralph-bridge swarm resume {run} --retry timeout`",
+    "failed": "look at {log}, then `ralph-bridge swarm resume {run} --retry failed`",
+    "lost": "look at {branch}, then `ralph-bridge swarm resume {run} --retry lost`",
+    "interrupted": "`ralph-bridge swarm resume {run}` goes on",
+    "skipped": "see to what it needs, then `ralph-bridge swarm resume {run}`",
+    "": "`ralph-bridge swarm resume {run}` starts it",
+}
+"""What can be done about a task that isn't merged."""
 
 _TAIL = 32 * 1024
 """Bytes at the end of a worker's events that are looked at for its last words."""
+
+
+PERMANENT = frozenset(PermanentReason)
+"""Why a task ends whose CLI can't be used as it is: no other task will get further."""
+
+
+def unfit(task: TaskRecord) -> int:
+    """The exit code (2, 4) of what kept a task's loop from beginning, or from using its CLI, as it will
+    others; else 0."""
+    if task.outcome == "incomplete" and task.reason in PERMANENT:
+        return 4
+    if task.outcome != "failed" or task.turns:
+        return 0
+    code = getattr(getattr(errors, task.reason, None), "exit_code", 0)
+    return code if code in (2, 4) else 0
+
+
+def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
+    """What can be done about a task that isn't merged."""
+    log = folder / "tasks" / task.task.id / ("check.log" if task.outcome == "check failed" else "worker.log")
+    step = NEXT_STEPS.get(task.outcome if task.step == "done" else "", NEXT_STEPS[""])
+    return step.format(branch=task.branch, run=record.run, log=log)
 
 
 def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from bridge.loop.settings import night
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, has_open, identify
 from bridge.records import read_object, to_json
+from bridge.swarm.folder import EventsTail, asked_to_stop, locked, read_events, tail_size
 from bridge.swarm.order import Order, Result
 from bridge.swarm.project import files_of
-from bridge.swarm.record import EventsTail, asked_to_stop, locked, read_events, tail_size
 from bridge.swarm.transport import AttemptHub
 from bridge.swarm.trees import (
     Saved,

@@ -18,7 +18,7 @@ from bridge.git.repository import ALL_WORK, Repository
 from bridge.git.tree import TreeState
 from bridge.records import read_text
 from bridge.resources import state_folder
-from bridge.swarm.record import locked
+from bridge.swarm.folder import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -21,8 +21,8 @@ from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Noti
 from bridge.loop.policy import LIMITS, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
+from bridge.swarm.folder import asked_to_stop
 from bridge.swarm.order import Order
-from bridge.swarm.record import asked_to_stop
 from bridge.swarm.supervisor import end_leftovers, push_so_far, save_safely, tell_hub
 from bridge.turn.progress import last_sentence
 
