@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE
+from bridge.files import ANYWHERE, write_atomic
 from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
@@ -96,6 +96,17 @@ class SwarmProject:
 
     def plan_text(self) -> str | None:
         return None if self.plan is None else read_text(self.folder / self.plan, root=ANYWHERE)
+
+    def tick(self, box: str) -> bool:
+        """Tick a box in the user's own plan, where git doesn't have it, so that no merge could."""
+        if self.plan is None or self.repository().run("ls-files", "--error-unmatch", "--", self.plan).ok:
+            return False
+        text = self.plan_text()
+        ticked, left = self.format.done(text or "", [box])
+        if text is None or left:
+            return False
+        write_atomic(self.folder / self.plan, ticked)
+        return True
 
     def is_own(self, path: str) -> bool:
         """Whether a path from the top of a work tree is the loop's own."""
