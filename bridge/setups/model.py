@@ -143,6 +143,20 @@ class Older(NamedTuple):
     at: float
 
 
+IN_WORK_TREES = (
+    ".ralph",
+    ".ralphrc",
+    "PROMPT.md",
+    "@fix_plan.md",
+    "fix_plan.md",
+    "@AGENT.md",
+    "ralph/drivers",
+    "bmalph/config.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+)
+"""Files of setups that a work tree of a swarm gets where git doesn't have them, relative to the project."""
+
 Overview = tuple[dict[str, Any], Older | None]
 Rows = list[tuple[str, str]]
 

@@ -1,15 +1,30 @@
-"""What a filter prints, as text, while it prints it: whether bash runs it or one jq."""
+"""What people see of a run while it is at work: what a filter prints, as text, and a driver's live filter."""
 
 from __future__ import annotations
 
 import codecs
+import time
 from typing import TYPE_CHECKING, Protocol, Self
 
+from bridge.errors import BridgeError, ConfigurationError
+from bridge.shell import Shell
+from bridge.shell.sources import Source
+from bridge.stream.filters.hosted import NOWHERE, refused
+from bridge.stream.filters.loops import JqProgram, LineLoop
+from bridge.stream.filters.running import FilterRun
+from bridge.stream.filters.shelltext import NotUnderstood
+from bridge.stream.jq import COMMANDS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    import select
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from bridge.shell.jobs import Job
+
 _PAUSE = 0.03  # s: after which the beginning of a line is shown
+_LOOP = LineLoop(name="line", keep_last=True, ignored=True)
 
 
 class Filtering(Protocol):
@@ -94,3 +109,109 @@ class Display:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class LiveFilter:
+    """One program, run by the machine's jq (where there is none, by ours) with ``-j``, as bmalph's controller does.
+
+    A line that the program chokes on costs itself, nothing more (trap T13). Programs that look beyond their line
+    (``input``, ``halt``, ``$ENV``) get a jq for every line.
+
+    Raises:
+        ConfigurationError: the program does not compile.
+    """
+
+    def __init__(self, program: str, *, env: Mapping[str, str] | None, cwd: str | os.PathLike[str]) -> None:
+        self._words = ("-j", program)
+        self._shell = Shell(env=env, cwd=cwd, commands=COMMANDS)
+        self._lines = _Lines()
+        self._run: FilterRun | None = None
+        self.gave_up = False
+        try:
+            parsed = JqProgram.of(self._words)
+            if reason := refused(self._shell, parsed):
+                raise NotUnderstood(reason)
+            self._run = FilterRun(_LOOP, parsed, self._lines, self)
+        except NotUnderstood:
+            tried = self._shell.call("jq", *self._words)
+            if not tried.ok:
+                self.close()
+                raise ConfigurationError(
+                    f"this jq filter does not compile: {next(iter(program.split(chr(10))), '')}\n"
+                    f"  jq says: {tried.stderr.strip()}\n"
+                    "  next: try it with `jq -n` and correct it in the script that prints it"
+                ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def show(self, line: bytes, within: float = 10.0) -> bytes | None:
+        """What the line shows; None when that was not there within so many seconds: the filter was ended, and shows
+        nothing from now on."""
+        if self.gave_up:
+            return b""
+        line = line if line.endswith(b"\n") else line + b"\n"
+        end = time.monotonic() + within
+        try:
+            if self._run is None:
+                shown = self._alone(line, end)
+            else:
+                self._lines.put(line)
+                shown = _until_settled(self._run, end)
+        except BridgeError:
+            shown = None
+        if shown is None:
+            self.gave_up = True
+            self.close()
+        return shown
+
+    def _alone(self, line: bytes, end: float) -> bytes | None:
+        shown: list[bytes] = []
+        with self.alone(line) as job:
+            while piece := job.read_within(max(0.0, end - time.monotonic())):
+                shown.append(piece)
+            return None if piece is None else b"".join(shown)
+
+    def close(self) -> None:
+        if self._run is not None:
+            self._run.close()
+        self._shell.close()
+
+    # -- what the run starts -----------------------------------------------------------------------------
+
+    def jq(self, words: Sequence[str], stdin: Source) -> Job:
+        """One jq for many lines."""
+        return self._shell.start("jq", *words, stdin=stdin, stderr=NOWHERE, grace=0.1)
+
+    def alone(self, lines: bytes) -> Job:
+        """The program as it is, on one line."""
+        return self._shell.start("jq", *self._words, stdin=lines, stderr=NOWHERE, grace=0.1)
+
+
+def _until_settled(run: FilterRun, end: float) -> bytes | None:
+    shown: list[bytes] = []
+    while True:
+        piece = run.read_within(end - time.monotonic(), once=True)
+        if piece:
+            shown.append(piece)
+        elif run.settled:
+            return b"".join(shown)
+        elif time.monotonic() >= end:
+            return None
+
+
+class _Lines(Source):
+    """Lines that are given one at a time."""
+
+    def __init__(self) -> None:
+        self._next: bytes | None = None
+
+    def put(self, line: bytes) -> None:
+        self._next = line
+
+    def take(self) -> bytes | None:
+        line, self._next = self._next, None
+        return line
+
+    def watch(self, poll: select.poll) -> bool:  # noqa: ARG002
+        return self._next is not None

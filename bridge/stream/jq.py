@@ -1,6 +1,6 @@
 """jq where there is no command: the one that scripts are given, and a filter in a process of ours.
 
-What people see of a run comes from :class:`bridge.stream.filters.live.LiveFilter`.
+What people see of a run comes from :class:`bridge.stream.display.LiveFilter`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import tempfile
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from inspect import signature
 from multiprocessing import get_context, parent_process
@@ -13,16 +15,29 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.swarm.courier import Courier
-from bridge.swarm.links import DaskHost
-from bridge.swarm.on_dask import connected, local_cluster
+from bridge.swarm.links import DaskHost, dask_modules
 from bridge.swarm.transport import check_hub
 from bridge.swarm.trees import repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LIMITS = {
+    # Each time that a worker dies Dask starts its task anew on another one, three times by default.
+    "distributed.scheduler.allowed-failures": 0,
+    # A task of which no worker takes notice would wait for ever.
+    "distributed.scheduler.no-workers-timeout": "10 minutes",
+    "distributed.scheduler.worker-ttl": "60s",
+    # Else agents, and the tests that they run, would be told to use one thread.
+    "distributed.nanny.pre-spawn-environ": {},
+    "distributed.admin.large-graph-warning-threshold": "1 TB",
+}
+_LOOPBACK = "127.0.0.1:0"
+_NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+_OF_SCHEDULER = {"allowed_failures": 0, "no_workers_timeout": 600.0, "worker_ttl": 60.0}
+_CONNECT, _WORKERS = 20.0, 30.0
 _REMOTE = ("dask://", "dask+tls://", "tls://")
 
 
@@ -35,8 +50,7 @@ def opened(
     Args:
         given: ``dask`` (a cluster on this machine), ``tls://HOST:PORT`` (a scheduler whose workers see none of the
             host's files; certificates as Dask's own configuration names them), ``MODULE:NAME`` of a function that
-            gives any :class:`concurrent.futures.Executor`, or
-            None: threads.
+            gives any :class:`concurrent.futures.Executor`, or None: threads.
         jobs: how many tasks are to run at once.
         hub: the URL of a bare repository by which work goes out and comes back: then no worker needs the host's
             files, whatever the executor is. A scheduler that runs anyway needs one.
@@ -122,3 +136,90 @@ def _end_with_host() -> None:
             os._exit(1)
 
     Thread(target=wait, daemon=True).start()
+
+
+# -- Dask, imported only when somebody asks for it: it is an extra, and costs a second -----------------
+
+
+@contextmanager
+def local_cluster(jobs: int) -> Iterator[Any]:
+    """Start a cluster on this machine with a process per job; it is ended when the block ends.
+
+    Whoever reaches a scheduler runs code as its user, and every local user reaches loopback: so all connections
+    are TLS, with a certificate that is made for this cluster and known to its processes alone.
+
+    Raises:
+        ConfigurationError: dask isn't installed, or cryptography, which makes the certificate.
+    """
+    dask, distributed = dask_modules()
+    try:
+        security = distributed.Security.temporary()
+    except ImportError as error:
+        raise ConfigurationError(
+            f"--executor dask: no TLS certificate can be made ({error}), and without TLS any user of this machine"
+            " could run code in the swarm\n  next: pip install 'ralph-bridge[dask]'"
+        ) from None
+    with (
+        tempfile.TemporaryDirectory(prefix="ralph-bridge-dask-", ignore_cleanup_errors=True) as scratch,
+        dask.config.set({**_LIMITS, **_NO_PAGES, "temporary-directory": scratch}),
+        distributed.LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            memory_limit=0,  # it would count itself only, and not the agents
+            security=security,
+            protocol="tls://",
+            host="127.0.0.1",
+            # Without an address they would serve pages on all interfaces.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": _LOOPBACK},
+            worker_dashboard_address=_LOOPBACK,
+            preload=[__name__],
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Connect to a scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``); its limits are a swarm's until the block
+    ends.
+
+    Raises:
+        ConfigurationError: dask isn't installed.
+        ProjectUnusable: nobody answers there.
+    """
+    dask, distributed = dask_modules()
+    with dask.config.set(_LIMITS):
+        try:
+            client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ProjectUnusable(
+                f"no scheduler of Dask answers at {address}: {error}\n  next: dask scheduler; dask worker {address}"
+            ) from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=_WORKERS)
+            except TimeoutError:
+                raise ProjectUnusable(
+                    f"no worker is connected to the scheduler at {address}\n  next: dask worker {address}"
+                ) from None
+            before = client.run_on_scheduler(_limit, values=_OF_SCHEDULER)
+            try:
+                yield client
+            finally:
+                with suppress(Exception):  # it may be gone
+                    client.run_on_scheduler(_limit, values=before)
+
+
+def _limit(values: dict[str, Any], dask_scheduler: Any = None) -> dict[str, Any]:
+    """Set limits, on the scheduler; give those from before."""
+    before = {name: getattr(dask_scheduler, name, None) for name in values}
+    for name, value in values.items():
+        setattr(dask_scheduler, name, value)
+    return before
+
+
+def dask_setup(_worker: object) -> None:
+    """Dask calls this in each process of the local cluster: Ctrl-C in the terminal is for the host alone."""
+    os.setpgid(0, 0)

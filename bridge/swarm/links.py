@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
-from bridge.swarm.on_dask import dask_modules
+from bridge.errors import ConfigurationError
 from bridge.swarm.transport import Hub
 from bridge.swarm.trees import repository
 
@@ -110,6 +110,17 @@ class HubWorker:
 
 
 # -- by Dask, which is faster and costs the hub nothing ----------------------------------------------
+
+
+def dask_modules() -> tuple[Any, Any]:
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise ConfigurationError(
+            f"--executor dask: {error}\n  next: pip install 'ralph-bridge[dask]', here and wherever workers run"
+        ) from None
+    return dask, distributed
 
 
 def _topic(run: str) -> str:

@@ -13,6 +13,7 @@ from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
 from bridge.setups import kinds
+from bridge.setups.model import IN_WORK_TREES
 from bridge.swarm.tasks import format_of
 from bridge.swarm.trees import common_folder, names, repository
 
@@ -28,19 +29,6 @@ INCLUDE = ".worktreeinclude"
 TASK_FILE = ".ralph_bridge.task.md"
 """Where the task stands in setups whose prompt is a file; one of the loop's own files, so never committed."""
 
-_SETUP = (
-    ".ralph",
-    ".ralphrc",
-    "PROMPT.md",
-    "@fix_plan.md",
-    "fix_plan.md",
-    "@AGENT.md",
-    "ralph/drivers",
-    "bmalph/config.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    INCLUDE,
-)
 _ASKS = """\
 Work on this task, and on nothing else. Commit what you do.
 
@@ -125,7 +113,7 @@ class SwarmProject:
         """Name files that a work tree lacks, from the top: those of the setup that git doesn't have, and the
         ignored ones that ``.worktreeinclude`` names."""
         git = self.repository()
-        there = [name for name in (*_SETUP, *self._copied()) if os.path.lexists(self.folder / name)]
+        there = [name for name in (*IN_WORK_TREES, INCLUDE, *self._copied()) if os.path.lexists(self.folder / name)]
         there += [f":(glob){name}/*.sh" for name in ("drivers", "agents") if (self.folder / name).is_dir()]
         setup = _names(git, "--others", "--", *there) if there else []
         setup = [name for name in setup if not self.is_own(self.prefix + name)]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
     from pathlib import Path
 
-    from bridge.stream.filters import LiveFilter
+    from bridge.stream.display import LiveFilter
     from bridge.turn.tool import Event, TurnRequest, TurnSettings
 
     Show = Callable[[bytes, float], bytes | None]
@@ -326,7 +326,7 @@ def live_filter(program: Callable[[], str], settings: TurnSettings) -> Generator
 
     A line that the filter chokes on costs itself, nothing more (trap T13).
     """
-    from bridge.stream.filters import LiveFilter
+    from bridge.stream.display import LiveFilter
 
     env = {name: value for name, value in settings.environment.items() if name != MARK}
     try:

@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from bridge import ConfigurationError
-from bridge.swarm.executors import opened
-from bridge.swarm.on_dask import local_cluster
+from bridge.swarm.executors import local_cluster, opened
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,5 @@
 """Hooks that run jq once per line, and drivers' live filters: one jq for all lines."""
 
 from bridge.stream.filters.hosted import HookRun, HostedFilter
-from bridge.stream.filters.live import LiveFilter
 
-__all__ = ["HookRun", "HostedFilter", "LiveFilter"]
+__all__ = ["HookRun", "HostedFilter"]
