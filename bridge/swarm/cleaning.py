@@ -67,7 +67,7 @@ class _Cleaning:
         self.project = project
         self.folder = folder
         self.record = record
-        self.git = repository(project.folder, project.files)
+        self.git = project.repository()
         self.lock = project.swarms / LOCK
         self.left = 0
 

@@ -21,11 +21,11 @@ from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import open_file
 from bridge.records import read_object, to_json, write_json
 from bridge.swarm import elsewhere, supervisor, transport
-from bridge.swarm.folder import asked_to_stop, read_events
+from bridge.swarm.folder import read_events
 from bridge.swarm.links import DaskHost, HubHost
 from bridge.swarm.order import Delivery, Order, Parcel, Result, pack
 from bridge.swarm.transport import AttemptHub
-from bridge.swarm.trees import Saved, repository
+from bridge.swarm.trees import Saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ class Courier(Executor):
             self._begin(order)
         except Exception as error:
             raise BrokenExecutor(words(error)) from error
-        self._mirrors[order.task, order.attempt] = _Mirror(Path(order.folder), order.attempt)
+        self._mirrors[order.task, order.attempt] = _Mirror(order.events, order.attempt)
         write_json(Path(order.folder) / "order.json", asdict(order))
         self._pool.submit(self._send, order, promise)
         return promise
@@ -115,7 +115,7 @@ class Courier(Executor):
         promise.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
 
     def _parcel(self, order: Order) -> Parcel:
-        git = _git(order)
+        git = order.repository()
         parcel = pack(order, git, dask=isinstance(self._line, DaskHost))
         self._offer(git, order, order.base, parcel.tip)
         return parcel
@@ -129,14 +129,14 @@ class Courier(Executor):
                 self._offered_by_now.add(commit)
 
     def _claim(self, order: Order) -> bool:
-        return AttemptHub(order).claim(_git(order), "the host")
+        return AttemptHub(order).claim(order.repository(), "the host")
 
     # -- meanwhile -------------------------------------------------------------------------------------
 
     def _begin(self, order: Order) -> None:
         """Show the workers of a swarm that its host lives, and listen to them."""
         if order.run not in self._threads:
-            asked = asked_to_stop(Path(order.run_folder))
+            asked = order.asked_to_stop
             self._line.announce(order, asked)
             self._line.listen(order.run, self._take)
             thread = threading.Thread(target=self._keep_announcing, args=(order, asked), daemon=True)
@@ -147,7 +147,7 @@ class Courier(Executor):
         over, due = False, time.monotonic() + self._line.beat
         while not over:
             over = self._over.wait(_LOOK)
-            asked, now = asked_to_stop(Path(order.run_folder)), time.monotonic()
+            asked, now = order.asked_to_stop, time.monotonic()
             if asked != announced or (now >= due and not over):
                 with suppress(Exception):  # a network that comes back
                     self._line.announce(order, asked)
@@ -210,7 +210,7 @@ class Courier(Executor):
         result = delivery.result
         if not delivery.refs:
             return result
-        git = _git(order)
+        git = order.repository()
         if strange := [name for name in delivery.refs if not _is_of(order, name)]:
             why = f"{strange[0]} is no branch of this task"
         elif result.saved.commit not in ("", order.base, *delivery.refs.values()):
@@ -253,8 +253,8 @@ def _unreached(order: Order, why: str) -> Result:
 class _Mirror:
     """The events of one attempt, as they come: each once, in their order, whichever way they came."""
 
-    def __init__(self, folder: Path, attempt: int) -> None:
-        self._path = folder / "events.jsonl"
+    def __init__(self, path: Path, attempt: int) -> None:
+        self._path = path
         self._next = len(_of_attempt(self._path, attempt))  # another host may have written some
         self._lock = threading.Lock()
         self._open = True
@@ -285,7 +285,7 @@ class _Mirror:
 def from_hub(order: Order, *, unended: bool) -> Result | None:
     """Get what an attempt has pushed, whose end nobody saw; None: it hasn't said there that it has ended, and isn't
     wanted all the same (`unended`)."""
-    git, hub = _git(order), AttemptHub(order)
+    git, hub = order.repository(), AttemptHub(order)
     noted = hub.read(git, hub.end)
     if not noted and not unended:
         return None
@@ -299,9 +299,8 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
     found: dict[str, Any] = {}
     with suppress(ValueError, TypeError, RecursionError):
         found = json.loads(noted)
-    path = Path(order.folder) / "events.jsonl"
-    if not _of_attempt(path, order.attempt):
-        with open_file(path, "ab") as file:
+    if not _of_attempt(order.events, order.attempt):
+        with open_file(order.events, "ab") as file:
             file.writelines(f"{to_json(each, compact=True)}\n".encode() for each in found.get("events", ()))
     verdict = "complete" if found.get("verdict") == "complete" else "lost"
     return Result(verdict, str(found.get("reason") or "worker lost"), str(found.get("detail") or ""), saved)
@@ -318,7 +317,7 @@ def _of_attempt(path: Path, attempt: int) -> list[dict[str, Any]]:
 
 def _where(order: Order) -> str:
     """On which machine an attempt was, and where; '' when that wasn't reported."""
-    events = _of_attempt(Path(order.folder) / "events.jsonl", order.attempt)
+    events = _of_attempt(order.events, order.attempt)
     return next((str(each["where"]) for each in events if "where" in each), "")
 
 
@@ -333,10 +332,6 @@ def _named(git: Repository, order: Order, refs: dict[str, str], saved: Saved) ->
         if found != order.branch:
             made.append(found)
     return saved._replace(refs=tuple(dict.fromkeys(made)))
-
-
-def _git(order: Order) -> Repository:
-    return repository(Path(order.source))
 
 
 def _settle(promise: _Promise, result: Result) -> None:

@@ -27,10 +27,9 @@ from bridge.swarm import transport
 from bridge.swarm.folder import ask_to_stop, locked, task_folder
 from bridge.swarm.links import DaskWorker, HubWorker
 from bridge.swarm.order import Delivery, Order, Parcel, Result, missing
-from bridge.swarm.project import files_of
 from bridge.swarm.supervisor import push_work, supervise, tell_hub
 from bridge.swarm.transport import AttemptHub, Hub
-from bridge.swarm.trees import Saved, add_tree, copy_files, repository, resolve
+from bridge.swarm.trees import Saved, add_tree, copy_files, resolve
 
 if TYPE_CHECKING:
     from bridge.git.repository import Repository
@@ -65,8 +64,7 @@ def work(version: str, packed: bytes) -> Delivery:
         if link.asked():
             return _nothing(Result("interrupted", "stopped", "it was asked to end before it began"), where)
         if not AttemptHub(parcel.order).claim(git, socket.gethostname()):
-            why = f"attempt {parcel.order.attempt} was begun before, and nobody saw its end"
-            return _nothing(Result("lost", "begun twice", why), where)
+            return _nothing(parcel.order.begun_twice(), where)
     except (BridgeError, OSError) as error:
         return _nothing(Result("interrupted", type(error).__name__, str(error)), where)
     try:
@@ -95,7 +93,7 @@ def _nothing(result: Result, where: str) -> Delivery:
 
 def deliver(order: Order, result: Result, where: str) -> Delivery:
     """See that what came of an attempt is on the hub, and give the record of it."""
-    git, folder = repository(Path(order.source), files_of(order.kind, Path(order.source), "")), Path(order.folder)
+    git = order.repository()
     names = dict.fromkeys((order.branch, *result.saved.refs))
     refs = {name: commit for name in names if (commit := resolve(git, name))}
     try:
@@ -106,8 +104,8 @@ def deliver(order: Order, result: Result, where: str) -> Delivery:
         refs = {}  # the host is to look for none of them
         saved = Saved(unsaved=f"it can't be sent: {error}")
         result = result._replace(verdict="failed", reason="not sent", detail=str(error), saved=saved)
-    events = read_bytes(folder / "events.jsonl", -1) if (folder / "events.jsonl").exists() else b""
-    log = (read_text(folder / "worker.log") or "").encode()[-_LOG:]
+    events = read_bytes(order.events, -1) if order.events.exists() else b""
+    log = (read_text(Path(order.folder) / "worker.log") or "").encode()[-_LOG:]
     setup = {name: mark for name, mark in result.copied.items() if name in order.setup}
     return Delivery(result._replace(copied=setup, where=where), refs, where, events, log)
 
@@ -126,7 +124,6 @@ def _pushed(order: Order, saved: Saved) -> str:
 def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
     """Make the repository and what the supervisor copies from; give the order as it is on this machine."""
     order, tree = parcel.order, home / "tree"
-    inside = os.path.relpath(order.project, order.tree)
     _fetch_base(parcel, home, git)
     for name, file in parcel.files.items():
         file.write(home / "files" / name)
@@ -134,8 +131,7 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
     for kind, (name, file) in parcel.scripts.items():
         file.write(home / "scripts" / name)
         options[kind] = os.fspath(home / "scripts" / name)
-    prefix = "" if inside == "." else f"{inside}/"
-    write = {name: text for name, text in order.write.items() if not _left_so(git, parcel, prefix + name)}
+    write = {name: text for name, text in order.write.items() if not _left_so(git, parcel, order.prefix + name)}
     me = identify()
     settings = {name: os.environ[name] for name in parcel.names if name in os.environ}
     if settings:
@@ -147,7 +143,7 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
         source=os.fspath(home / "repo.git"),
         top=os.fspath(home / "files"),
         tree=os.fspath(tree),
-        project=os.path.normpath(tree / inside),
+        project=os.path.normpath(tree / order.prefix),
         lock=os.fspath(home / "trees.lock"),
         setup=tuple(parcel.files),
         wanted=(),
@@ -156,18 +152,15 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
         host=(me.pid, me.started, me.boot),
         elsewhere=False,
     )
-    _tell(local, "placed", where=f"{socket.gethostname()}:{home}")
+    _report(local, "placed", where=f"{socket.gethostname()}:{home}")
     own = os.environ.get(OWN_FILES, "")
-    files = files_of(local.kind, Path(local.source), local.home)
-    add_tree(
-        repository(Path(local.source), files), tree, branch=local.branch, base=local.base, lock=Path(local.lock)
-    )
+    add_tree(local.repository(), tree, branch=local.branch, base=local.base, lock=Path(local.lock))
     if own:
         copy_files(Path(own), tree, order.wanted)
     lacks = [*parcel.withheld, *missing(order.wanted, tree), *(set(parcel.names) - {*settings})]
     if lacks := missing(lacks, tree):
         text = f"not here, and not sent: {', '.join(lacks)} ({OWN_FILES} names a worker's own files)"
-        _tell(local, "notice", text=text)
+        _report(local, "notice", text=text)
     return local
 
 
@@ -204,11 +197,9 @@ def _left_so(git: Repository, parcel: Parcel, path: str) -> bool:
     return is_now != was and bool(is_now)
 
 
-def _tell(order: Order, event: str, **facts: str) -> None:
+def _report(order: Order, event: str, **facts: str) -> None:
     line = {"event": event, "at": round(time.time(), 3), "attempt": order.attempt, **facts}
-    append_durably(
-        Path(order.folder) / "events.jsonl", f"{to_json(line, compact=True)}\n".encode("utf-8", "replace")
-    )
+    append_durably(order.events, f"{to_json(line, compact=True)}\n".encode("utf-8", "replace"))
 
 
 # -- meanwhile ---------------------------------------------------------------------------------------
@@ -216,11 +207,11 @@ def _tell(order: Order, event: str, **facts: str) -> None:
 
 def _relay(link: WorkerEnd, order: Order, over: threading.Event) -> None:
     """Carry events out and orders in, until the attempt is over."""
-    path, offset, asked, last = Path(order.folder) / "events.jsonl", 0, "", False
+    offset, asked, last = 0, "", False
     while not last:
         last = over.wait(_LOOK)
         with suppress(Exception):  # whatever the engine has: the attempt goes on, and the delivery has all of it
-            with open_file(path) as file:
+            with open_file(order.events) as file:
                 file.seek(offset)
                 whole = file.read().rpartition(b"\n")[0]
             if whole:

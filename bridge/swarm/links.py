@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError
 from bridge.swarm.transport import Hub
-from bridge.swarm.trees import repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +79,7 @@ class HubHost:
         """A push for each line would be too dear: the host reads them when the attempt is over."""
 
     def announce(self, order: Order, asked: str) -> None:
-        hub, git = Hub(order.hub, order.run), repository(Path(order.source))
+        hub, git = Hub(order.hub, order.run), order.repository()
         if self._asked.get(order.run) != asked:  # at first, too: what an earlier host asked is over
             hub.ask(git, asked)
         self._asked[order.run] = asked

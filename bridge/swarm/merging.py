@@ -93,7 +93,7 @@ class MergeQueue:
 
     def open(self) -> None:
         """Make the branch and its work tree, where they aren't there."""
-        source = repository(self._project.folder, self._project.files)
+        source = self._project.repository()
         add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
         with usable(self._folder):
             make_folder(self._folder)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError
 from bridge.files import make_folder, read_bytes, symlink, write_atomic
+from bridge.swarm.folder import asked_to_stop
 from bridge.swarm.project import folder_name
-from bridge.swarm.trees import Saved, common_folder, resolve
+from bridge.swarm.trees import Saved, common_folder, repository, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,6 +78,28 @@ class Order:
     run: str = ""
     hub: str = ""
     elsewhere: bool = False
+
+    @property
+    def events(self) -> Path:
+        """What the worker reports."""
+        return Path(self.folder) / "events.jsonl"
+
+    @property
+    def prefix(self) -> str:
+        """The project's folder from the top: '' or ``sub/folder/``."""
+        inside = os.path.relpath(self.project, self.tree)
+        return "" if inside == "." else f"{inside}/"
+
+    @property
+    def asked_to_stop(self) -> str:
+        return asked_to_stop(Path(self.run_folder))
+
+    def repository(self) -> Repository:
+        """The one that the work tree belongs to."""
+        return repository(Path(self.source))
+
+    def begun_twice(self) -> Result:
+        return Result("lost", "begun twice", f"attempt {self.attempt} was begun before, and nobody saw its end")
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Order:
@@ -203,7 +226,7 @@ def pack(order: Order, git: Repository, *, dask: bool) -> Parcel:
         if os.path.isabs(script := str(options.get(kind) or "")):
             inside = os.path.relpath(os.path.realpath(script), os.path.realpath(order.top))
             if git.run("cat-file", "-e", f"{order.base}:{inside}").ok:
-                options[kind] = os.path.relpath(inside, os.path.relpath(order.project, order.tree))
+                options[kind] = os.path.relpath(inside, order.prefix or ".")
             else:
                 scripts[kind] = _script(script)
     exclude = common_folder(git) / "info/exclude"

@@ -22,7 +22,7 @@ from bridge.loop.settings import night
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, has_open, identify
 from bridge.records import read_object, to_json
-from bridge.swarm.folder import EventsTail, asked_to_stop, locked, read_events, tail_size
+from bridge.swarm.folder import EventsTail, locked, read_events, tail_size
 from bridge.swarm.order import Order, Result
 from bridge.swarm.project import files_of
 from bridge.swarm.transport import AttemptHub
@@ -58,12 +58,10 @@ def supervise(order: Order) -> Result:
     """
     folder = Path(order.folder)
     try:
-        if asked_to_stop(Path(order.run_folder)):
+        if order.asked_to_stop:
             return Result("interrupted", "stopped", "it was asked to end before it began")
         if not _first(_mark(folder, order.attempt)):
-            return Result(
-                "lost", "begun twice", f"attempt {order.attempt} was begun before, and nobody saw its end"
-            )
+            return order.begun_twice()
         with locked(folder / "lock", patience=_ORDERLY) as held:
             if held is None:
                 return Result("lost", "busy", "an earlier attempt is still at work")
@@ -82,7 +80,6 @@ def _mark(folder: Path, attempt: int) -> Path:
 
 
 def _first(mark: Path) -> bool:
-    """Whether nobody has begun that attempt before."""
     with usable(mark):
         try:
             os.close(descriptor(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
@@ -105,22 +102,13 @@ def _attempt(order: Order, lock: int) -> Result:
 
 
 def prepare(order: Order) -> Order:
-    """Make the work tree, with the files that work needs; gives the order with what was copied.
-
-    Raises:
-        BridgeError: git or the system refuses.
-    """
-    top, tree, project = Path(order.top), Path(order.tree), Path(order.project)
-    files = files_of(order.kind, Path(order.source), order.home)
-    add_tree(
-        repository(Path(order.source), files), tree, branch=order.branch, base=order.base, lock=Path(order.lock)
-    )
+    """Make the work tree, with the files that work needs; gives the order with what was copied."""
+    top, tree, prefix = Path(order.top), Path(order.tree), order.prefix
+    add_tree(order.repository(), tree, branch=order.branch, base=order.base, lock=Path(order.lock))
     copied = {**copy_files(top, tree, order.setup), **order.copied}
     copy_files(top, tree, order.wanted)
-    inside = os.path.relpath(project, tree)
-    prefix = "" if inside == "." else f"{inside}/"
     for name, text in order.write.items():
-        path = project / name
+        path = Path(order.project) / name
         if prefix + name in order.copied and path.exists():
             continue  # the attempt before has left it so, with boxes ticked
         with usable(path):
@@ -147,11 +135,10 @@ class _Watched:
     def run(self) -> tuple[str, str, str]:
         """Start it and see it to its end: verdict, reason and detail."""
         order = self.order
-        events = self.folder / "events.jsonl"
-        tail = EventsTail(events, tail_size(events))
+        tail = EventsTail(order.events, tail_size(order.events))
         env = {name: value for name, value in clean_environment().items() if name != leftovers.MARK} | order.env
         words = to_json({"lock": self.lock, "order": asdict(order)}, compact=True) + "\n"
-        with open_file(events, "ab") as out, open_file(self.folder / "worker.log", "ab") as err:
+        with open_file(order.events, "ab") as out, open_file(self.folder / "worker.log", "ab") as err:
             process = subprocess.Popen(
                 _command(),
                 stdin=subprocess.PIPE,
@@ -180,7 +167,7 @@ class _Watched:
         host, next_look = Identity(*order.host), 0.0
         while process.poll() is None:
             now = time.monotonic()
-            stop = asked_to_stop(Path(order.run_folder))
+            stop = order.asked_to_stop
             if now >= next_look:
                 next_look = now + _HOST
                 if host.boot == identify().boot and not alive(host):
@@ -264,7 +251,7 @@ def save_tree(order: Order) -> Saved:
 def tree_of(order: Order) -> Repository:
     """Give the repository of its work tree, whatever the agent has made of the ``.git`` in it."""
     project = Path(order.project)
-    folder = lost_folder(repository(Path(order.source)), Path(order.tree))
+    folder = lost_folder(order.repository(), Path(order.tree))
     env = {"GIT_DIR": folder, "GIT_WORK_TREE": order.tree} if folder else {}
     return repository(project, files_of(order.kind, project, order.home), **env)
 
@@ -303,10 +290,9 @@ def tell_hub(order: Order, verdict: str, reason: str, detail: str, where: str = 
     """Say on the hub how the attempt has ended; its work is there by now."""
     if order.hub:
         hub = AttemptHub(order)
-        events = read_events(Path(order.folder) / "events.jsonl")
-        turns = [each for each in events if each.get("event") in ("turn-ended", "ended")]
+        turns = [each for each in read_events(order.events) if each.get("event") in ("turn-ended", "ended")]
         end = {"verdict": verdict, "reason": reason, "detail": detail, "where": where, "events": turns}
-        hub.note(repository(Path(order.source)), hub.end, end)
+        hub.note(order.repository(), hub.end, end)
 
 
 def recover(folder: Path, *, patience: float) -> tuple[Order, Saved] | None:

@@ -21,7 +21,6 @@ from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Noti
 from bridge.loop.policy import LIMITS, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
-from bridge.swarm.folder import asked_to_stop
 from bridge.swarm.order import Order
 from bridge.swarm.supervisor import end_leftovers, push_so_far, save_safely, tell_hub
 from bridge.turn.progress import last_sentence
@@ -104,7 +103,7 @@ class _Worker:
                         why = "turns in a row said that the task is done, and ticked nothing in the plan"
                         return {"verdict": "incomplete", "reason": "plan_mismatch", "detail": f"{MISMATCHES} {why}"}
                 between = isinstance(event, IterationEnded | Waiting)
-                if between and asked_to_stop(Path(self.order.run_folder)):
+                if between and self.order.asked_to_stop:
                     return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
         return {"verdict": "failed", "reason": "no end", "detail": "the loop has not said how it ended"}
 
