@@ -71,11 +71,11 @@ def find(script: str, folders: Folders) -> Path:
     drivers = names("driver", folders)
     if kind is None and name and name not in drivers:
         agents = names("agent", folders)
-        places = [*_folders("driver", folders), *_folders("agent", folders)]
+        searched = [*_folders("driver", folders), *_folders("agent", folders)]
         raise UnknownDriver(
             f"no driver or agent is called {name!r}.{resources.likely(name, [*drivers, *agents])}\n"
             f"  drivers: {', '.join(drivers)}\n  agents: {', '.join(agents)}\n"
-            f"  searched: {', '.join(map(str, places))}\n"
+            f"  searched: {', '.join(map(str, searched))}\n"
             "  next: name one of these, or give a path, such as ./my.sh"
         )
     return find_driver(name, folders.drivers)

@@ -102,14 +102,14 @@ def find_script(
     name = _of_kind(name, noun)
     if not name or "/" in name or ".." in name or "\0" in name:
         raise unknown(f"{name!r} is not {_a(noun)} name: it must not be empty or contain '/' or '..'")
-    places = [*map(Path, folders), shipped(kind)]
-    for folder in places:
+    searched = [*map(Path, folders), shipped(kind)]
+    for folder in searched:
         if (found := folder / f"{name}.sh").is_file() and name not in without:
             return found
-    known = scripts_in(places, without=without)
+    known = scripts_in(searched, without=without)
     raise unknown(
         f"no {noun} is called {name!r}.{likely(name, known)} Known: {', '.join(known) or 'none'}\n"
-        f"  searched: {', '.join(map(str, places))}"
+        f"  searched: {', '.join(map(str, searched))}"
     )
 
 

@@ -93,7 +93,7 @@ class LoadedScript:
             noun=self._noun,
             example=self._example,
             more="\n".join(f"  {name}: the variable is not set when the script has been sourced" for name in unset),
-            said=sourced.stderr,
+            stderr=sourced.stderr,
         )
         if not sourced.ok or (wrong and strict):
             check_parses(self.script, self.shell.bash)

@@ -66,8 +66,8 @@ def check_parses(path: Path, bash: str) -> None:
     """
     parsed = subprocess.run([bash, "-n", str(path)], capture_output=True, text=True, errors="replace", check=False)
     if parsed.returncode:
-        said = parsed.stderr.replace("\r", "").rstrip()
-        raise ScriptInvalid(f"{path} is not valid bash:\n{said}{line_ends(path)}")
+        errors = parsed.stderr.replace("\r", "").rstrip()
+        raise ScriptInvalid(f"{path} is not valid bash:\n{errors}{line_ends(path)}")
 
 
 def line_ends(path: Path) -> str:
@@ -79,7 +79,7 @@ def line_ends(path: Path) -> str:
 
 
 def missing_hooks(
-    path: Path, contract: Contract, defined: Collection[str], *, noun: str, example: str, more: str, said: str
+    path: Path, contract: Contract, defined: Collection[str], *, noun: str, example: str, more: str, stderr: str
 ) -> ContractViolation | None:
     """The error that names every required hook (and variable) which is missing; None when nothing is.
 
@@ -88,7 +88,7 @@ def missing_hooks(
         noun: what the script is held to be, with its article: ``a driver``.
         example: a short script to learn from.
         more: lines on what else is missing; may be empty.
-        said: what sourcing it printed on stderr.
+        stderr: of sourcing it.
     """
     missing = [name for name in contract.required if name not in defined]
     if not missing and not more:
@@ -101,7 +101,7 @@ def missing_hooks(
         meant = difflib.get_close_matches(name, own, 1, 0.85)
         lines.append(f"  {name}" + (f" (there is {meant[0]}: a typo?)" if meant else ""))
     lines += [more] if more else []
-    if said:
-        lines.append("  sourcing it printed: " + said.strip()[:500])
+    if stderr:
+        lines.append("  sourcing it printed: " + stderr.strip()[:500])
     lines.append(f"  next: define them; {example} is a short example")
     return ContractViolation("\n".join(lines))

@@ -135,8 +135,8 @@ def probe_of(path: Path) -> DriverProbe | AgentProbe:
     script.check(path)
     subject = Subject(path, named=True)
     if subject.syntax:
-        told = "\n".join(f"line {line}: {message}" for line, message in subject.syntax)
-        raise ScriptInvalid(f"{path} is not valid bash:\n{told}")
+        errors = "\n".join(f"line {line}: {message}" for line, message in subject.syntax)
+        raise ScriptInvalid(f"{path} is not valid bash:\n{errors}")
     for kind, prefix in ((DriverProbe, "driver_"), (AgentProbe, "agent_")):
         probe = kind(path, subject.bash, Budget(math.inf), _DEADLINE)
         with contextlib.ExitStack() as stack:

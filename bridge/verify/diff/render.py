@@ -77,11 +77,11 @@ def _headline(change: BehaviourChange) -> str:
 
 
 def _where(change: BehaviourChange) -> str:
-    told = [f"{name} is {_values(values)}" for name, values in change.where]
-    if not told:
+    parts = [f"{name} is {_values(values)}" for name, values in change.where]
+    if not parts:
         return ""
     among = "all those where" if change.exact else "among those where"
-    return f", {among} {' and '.join(told)}"
+    return f", {among} {' and '.join(parts)}"
 
 
 def _values(values: tuple[str, ...]) -> str:

@@ -94,7 +94,7 @@ class AgentProbe(AgentRuns):
             if best is None or len(found.comparison.missing) < len(best.comparison.missing):
                 best = found
         if best is not None and self.recorded() and not best.result.stdout.strip():
-            self.unseen.append("agent_extract_response prints nothing; once it does, this can be judged")
+            self.miss("agent_extract_response prints nothing", "does")
         return best if best is None or self.knows_cli() or best.comparison.shows else None
 
     def tears(self, recording: Recording) -> bool:
@@ -114,9 +114,9 @@ class AgentProbe(AgentRuns):
 
     @once
     def gives_anything(self) -> bool:
-        said = dict.fromkeys(each.lines[each.saying(each.texts[0])[-1]] for each in streamed())
-        at_the_end = b"[" + b",".join(line.strip() for line in said) + b"]\n"
-        return bool(self.extract(b"".join((*said, at_the_end)), "said.log").stdout.strip())
+        lines = dict.fromkeys(each.lines[each.saying(each.texts[0])[-1]] for each in streamed())
+        at_the_end = b"[" + b",".join(line.strip() for line in lines) + b"]\n"
+        return bool(self.extract(b"".join((*lines, at_the_end)), "said.log").stdout.strip())
 
     def knows_cli(self) -> bool:
         return bool(self.recorded())
@@ -178,7 +178,7 @@ class AgentProbe(AgentRuns):
         """On the recorded output; None when it isn't known which."""
         shown = self._display(self.recording())
         if shown is not None and not (shown.first or shown.last):
-            self.unseen.append("agent_format_display shows nothing; once it does, this can be judged")
+            self.miss("agent_format_display shows nothing", "does")
         return shown
 
     @once

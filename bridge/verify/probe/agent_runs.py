@@ -81,7 +81,7 @@ class AgentRuns(Probe):
         """The code that sets what a controller has set when it sources the script.
 
         What it sets only later, such as SESSION_LOG, is here as well: in hooks it is there, and that a script is
-        sourced before is said by other checks.
+        sourced before is what other checks find.
         """
         folder = self.scratch.project / ".ralph"
         stem = os.path.basename(self.script).removesuffix(".sh")
@@ -168,9 +168,9 @@ class AgentRuns(Probe):
             with self.scratch.gate() as let_through:
                 run = self._invoke(code, let_through)
             if not run.started:
-                self.unseen.append("agent_invoke does not run the CLI; once it does, this can be judged")
+                self.miss("agent_invoke does not run the CLI", "does")
             elif run.status is None:
-                self.unseen.append("agent_invoke does not end; once it does, this can be judged")
+                self.miss("agent_invoke does not end", "does")
             return run
         finally:
             self.scratch.answer(None)
@@ -203,7 +203,7 @@ class AgentRuns(Probe):
 
     def _invoke(self, code: str, let_through: Callable[[], None]) -> InvokeRun:
         out = bytearray()
-        self.scratch.places.unfollowed()  # what was on the way before
+        self.scratch.stand_ins.unfollowed()  # what was on the way before
         began = time.monotonic()
         with self._start(code) as process:
             early = self._read_until("agent_invoke", process, out, lambda: FIRST.strip() in out)
@@ -218,7 +218,7 @@ class AgentRuns(Probe):
                 rest, errors, status = b"", b"", None
         control = self.scratch.control
         if not (control / "stdin").exists():
-            unfollowed = self.scratch.places.unfollowed()
+            unfollowed = self.scratch.stand_ins.unfollowed()
             return InvokeRun(False, "", status, bytes(out) + rest, errors, early, unfollowed=unfollowed)
         argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
         words = tuple(a.decode(errors="replace") for a in argv if a)

@@ -202,7 +202,7 @@ class Probe:
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             text = file.read()
             self.scratch.mention(text)
-            self._guards = self.scratch.places.guards(text)
+            self._guards = self.scratch.stand_ins.guards(text)
             for name in _ASKED_FOR.findall(text):
                 if not self.scratch.is_system_program(name):
                     self.scratch.add_cli(name)
@@ -334,8 +334,12 @@ class Probe:
     def seen(self, result: HookResult) -> HookResult:
         """The result, with a note where the hook did not come back, so that nothing can be told from it."""
         if result.trouble:
-            self.unseen.append(f"{result.hook} {TROUBLE[result.trouble]}; once it returns, this can be judged")
+            self.miss(f"{result.hook} {TROUBLE[result.trouble]}", "returns")
         return result
+
+    def miss(self, what: str, remedy: str) -> None:
+        """Note that something can't be judged, and what it takes."""
+        self.unseen.append(f"{what}; once it {remedy}, this can be judged")
 
     @contextlib.contextmanager
     def by_the_way(self) -> Iterator[None]:
@@ -445,21 +449,21 @@ class Probe:
 
         words: of commands of this kind; programs that they name have a stand-in as well.
         """
-        places = self.scratch.places
-        places.for_command(words)
-        environment = self.scratch.environment() | {"BASH_ENV": str(places.control / "far.bash")}
-        environment["PATH"] = os.pathsep.join((str(places.far), environment["PATH"]))
-        places.ends_with(status)
+        stand_ins = self.scratch.stand_ins
+        stand_ins.for_command(words)
+        environment = self.scratch.environment() | {"BASH_ENV": str(stand_ins.control / "far.bash")}
+        environment["PATH"] = os.pathsep.join((str(stand_ins.far), environment["PATH"]))
+        stand_ins.ends_with(status)
         end = time.monotonic() + _ARRIVAL * strain()
 
         def under_way() -> bool:
             """What a command starts and doesn't wait for may still arrive."""
-            return not places.has_arrived() and time.monotonic() < end
+            return not stand_ins.has_arrived() and time.monotonic() < end
 
         ran = self.run(
-            places.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin, linger=under_way
+            stand_ins.shielded(argv, environment["PATH"]), environment=environment, stdin=stdin, linger=under_way
         )
-        return places.take(ran.status)
+        return stand_ins.take(ran.status)
 
     # -- what was seen -------------------------------------------------------------------------------
 

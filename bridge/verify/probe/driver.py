@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from itertools import pairwise
@@ -26,7 +27,7 @@ from bridge.verify.probe.state import HookResult, LastCommand, ProbeFailed
 from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from bridge.clis import DriverCapabilities
@@ -106,7 +107,7 @@ class DriverProbe(Probe):
         answer = self.answer("driver_cli_binary")
         name = answer.text if answer is not None and not answer.trouble else ""
         if answer is not None and not name:
-            self.unseen.append("driver_cli_binary prints nothing; once it prints a name, this can be judged")
+            self.miss("driver_cli_binary prints nothing", "prints a name")
         if name and "\n" not in name:
             self.scratch.add_cli(name)
             self.evaluate(f"DRIVER_DISPLAY_NAME=Probed CLAUDE_CODE_CMD={quote(name)}; hash -r")
@@ -131,29 +132,27 @@ class DriverProbe(Probe):
         return self.call("driver_check_available", watch=True), self.without_cli("driver_check_available")
 
     def without_cli(self, hook: str, *arguments: str) -> HookResult:
-        self.evaluate(f"PATH={quote(self.scratch.path_without())}; hash -r")
-        moved = self.scratch.home.with_name("elsewhere")
-        os.rename(self.scratch.home, moved)
-        try:
+        with self._hidden(self.scratch.home, self.scratch.path_without()):
             return self.call(hook, *arguments)
-        finally:
-            os.rename(moved, self.scratch.home)
-            self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
 
     def without_one(self, name: str, hook: str) -> HookResult:
         """Call a hook while one of the scripted CLIs is gone, and the others are there."""
         file = self.scratch.bin / name
-        hidden = self.scratch.root / "hidden"
         if not file.exists():
             return HookResult(hook, 1, "", "")
-        os.rename(file, hidden)
-        self.evaluate(
-            f"PATH={quote(os.pathsep.join((str(self.scratch.bin), self.scratch.path_without())))}; hash -r"
-        )
-        try:
+        with self._hidden(file, os.pathsep.join((str(self.scratch.bin), self.scratch.path_without()))):
             return self.call(hook)
+
+    @contextlib.contextmanager
+    def _hidden(self, path: Path, search: str) -> Iterator[None]:
+        """A file or folder of the scratch folder is somewhere else, and PATH is another one."""
+        self.evaluate(f"PATH={quote(search)}; hash -r")
+        hidden = self.scratch.root / "hidden"
+        os.rename(path, hidden)
+        try:
+            yield
         finally:
-            os.rename(hidden, file)
+            os.rename(hidden, path)
             self.evaluate(f"PATH={quote(self.scratch.path)}; hash -r")
 
     def _cli_is_ours(self) -> bool:
@@ -213,8 +212,8 @@ CLAUDE_CMD_ARGS=()
         may_refuse = case.session not in ("", self.session() or SESSION)  # such as the ids of other CLIs
         if argv is None and not answer.trouble and case.is_plain and not may_refuse:
             how = f"returns {answer.status}" if answer.status else "builds nothing"
-            told = " for a session" if case.session else " with a context" if case.context else ""
-            self.unseen.append(f"driver_build_command {how}{told}; once it builds a command, this can be judged")
+            which = " for a session" if case.session else " with a context" if case.context else ""
+            self.miss(f"driver_build_command {how}{which}", "builds a command")
         return argv
 
     def received(self, case: Build) -> Received:
@@ -366,14 +365,12 @@ CLAUDE_CMD_ARGS=()
         answer = self.answer("driver_stream_filter") if self.own("driver_stream_filter") else None
         if answer is None or not answer.text.strip():
             if answer is not None:
-                self.unseen.append(
-                    "driver_stream_filter prints nothing; once it prints a filter, this can be judged"
-                )
+                self.miss("driver_stream_filter prints nothing", "prints a filter")
             return None
         try:
             return Filter(answer.text)
         except ConfigurationError as error:
-            self.unseen.append("the filter doesn't compile; once it does, this can be judged")
+            self.miss("the filter doesn't compile", "does")
             return str(error)
 
     def live_argv(self) -> list[str]:

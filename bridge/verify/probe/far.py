@@ -116,8 +116,8 @@ class Arrival(NamedTuple):
     status: int
 
 
-class Places(NamedTuple):
-    """Where stand-ins live. outside: for what reaches outside. far: for all else that a command may start."""
+class StandIns(NamedTuple):
+    """The stand-ins on disk. outside: for what reaches outside. far: for all else that a command may start."""
 
     outside: Path
     far: Path
@@ -192,7 +192,7 @@ class Places(NamedTuple):
             environment += values[count + 2 :]
             path.unlink()
         for path in self.control.glob("far.[0-9]*"):
-            path.unlink()  # it was ended before it had told all
+            path.unlink()  # it was ended before it had written all
         (self.control / "far.count").unlink(missing_ok=True)
         refused = self._note("refused")
         return Arrival(given, environment, "" if given else refused, self.unfollowed(), status)

@@ -53,8 +53,8 @@ class OnWindows(NamedTuple):
 def windows_machines(probe: DriverProbe) -> tuple[Windows, ...]:
     """Windows machines of several kinds, with the files that they have; the first one has the CLI on PATH."""
     name = probe.cli().rpartition("/")[2]
-    for place in (f"C:/rb/bin/{name}.cmd", f"C:/rb/local/{name}/{name}.cmd", f"C:/rb/local/{name}.cmd"):
-        file = probe.scratch.project / place
+    for path in (f"C:/rb/bin/{name}.cmd", f"C:/rb/local/{name}/{name}.cmd", f"C:/rb/local/{name}.cmd"):
+        file = probe.scratch.project / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("@echo off\n")
     gone = quote(probe.scratch.path_without())

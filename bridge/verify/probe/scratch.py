@@ -21,7 +21,7 @@ from bridge.process.ladder import send
 from bridge.process.table import environments
 from bridge.shell.environment import provide
 from bridge.stream.jq import COMMANDS
-from bridge.verify.probe.far import Places
+from bridge.verify.probe.far import StandIns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,9 +142,9 @@ class Scratch:
             self._system.append(f"{self.root}/provided")
         shell = shutil.which("bash", path=os.pathsep.join(self._system)) or "/bin/bash"
         system = os.pathsep.join(self._system)
-        self.places = Places(self.root / "outside", self.root / "far", self.control, shell, system)
-        self.places.lay_out()
-        self._system.insert(0, str(self.places.outside))
+        self.stand_ins = StandIns(self.root / "outside", self.root / "far", self.control, shell, system)
+        self.stand_ins.lay_out()
+        self._system.insert(0, str(self.stand_ins.outside))
         self._note_what_is_made()
 
     def close(self) -> None:
@@ -190,10 +190,10 @@ class Scratch:
 
     def path_without(self) -> str:
         """PATH without any of the CLIs: a folder of the system that has one is replaced by links to the rest."""
-        places = []
+        folders = []
         for number, folder in enumerate(self._system):
             if not any(os.path.exists(os.path.join(folder, name)) for name in self.names):
-                places.append(folder)
+                folders.append(folder)
                 continue
             rest = self.root / f"without-{number}"
             if not rest.is_dir():
@@ -201,15 +201,15 @@ class Scratch:
                 for entry in os.scandir(folder):
                     if entry.name not in self.names:
                         os.symlink(entry.path, rest / entry.name)
-            places.append(str(rest))
-        return os.pathsep.join(places)
+            folders.append(str(rest))
+        return os.pathsep.join(folders)
 
     def mention(self, text: str) -> None:
         """A script has this text: files in /tmp that it names as a whole are seen, whatever TMPDIR is."""
         found = _IN_TMP.findall(_COMMENT.sub("", text))
         self.elsewhere.update(path for path in found if not _TEMPLATE.search(path))
         self.beginnings.update(_BEGINS_IN_TMP.findall(_COMMENT.sub("", text)))
-        self.places.mention(text)
+        self.stand_ins.mention(text)
 
     def add_cli(self, name: str) -> None:
         """Make the scripted CLI answer to `name`: a word on PATH, or a path below the private HOME."""
@@ -318,9 +318,9 @@ class Scratch:
                     if how == "made":
                         found.append(FileChange(how, "", path))
                     continue
-                place, _, name = os.path.relpath(path, self.root).partition(os.sep)
-                found.append(FileChange(how, place, name))
-                if place == "project" and name in FILES:
+                folder, _, name = os.path.relpath(path, self.root).partition(os.sep)
+                found.append(FileChange(how, folder, name))
+                if folder == "project" and name in FILES:
                     os.makedirs(os.path.dirname(path), exist_ok=True)
                     with open(path, "w", newline="") as file:
                         file.write(FILES[name])
@@ -336,9 +336,9 @@ class Scratch:
         return False
 
     def file(self, name: str, data: bytes) -> str:
-        place = self.root / name
-        place.write_bytes(data)
-        return str(place)
+        path = self.root / name
+        path.write_bytes(data)
+        return str(path)
 
 
 def _open(gate: int) -> None:
