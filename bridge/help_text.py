@@ -152,14 +152,10 @@ class Taken(NamedTuple):
 
 
 def options_taken(argv: Sequence[str], help_of: HelpOf) -> list[Taken] | None:
-    """Give the options of a command line as the CLI reads them, up to ``--``.
+    """The options of a command line as the CLI reads them, up to ``--``; None when there is no help for that.
 
-    Args:
-        argv: the program's name and its arguments.
-        help_of: the help of a command given as a path: ``("codex", "exec")``; None when it can't be read.
-
-    Returns:
-        None when there is no help to read them by.
+    argv: the program's name and its arguments.
+    help_of: the help of a command given as a path: ``("codex", "exec")``; None when it can't be read.
     """
     path: tuple[str, ...] = (argv[0],)
     help_ = help_of(path)
@@ -185,10 +181,7 @@ def options_taken(argv: Sequence[str], help_of: HelpOf) -> list[Taken] | None:
 
 
 def option_errors(argv: Sequence[str], help_of: HelpOf) -> list[OptionError] | None:
-    """Find the options that the CLI doesn't know, or not there, and values that it doesn't accept.
-
-    The arguments are those of :func:`options_taken`; so is None.
-    """
+    """The options that the CLI doesn't know there, and values that it doesn't accept; see :func:`options_taken`."""
     found = options_taken(argv, help_of)
     return None if found is None else [error for each in found for error in _errors(each)]
 

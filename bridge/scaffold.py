@@ -39,12 +39,7 @@ _EVENTS = {
 class NewScript(NamedTuple):
     """A script that there is not yet.
 
-    Attributes:
-        kind: driver or agent.
-        name: of the script, and of its file without .sh.
-        text: the script.
-        like: the shipped script that it is a copy of; empty for the skeleton.
-        helpers: more files that have to lie beside it, by name.
+    like: the shipped script that it is a copy of; empty for the skeleton. helpers: more files beside it, by name.
     """
 
     kind: Kind
@@ -55,15 +50,9 @@ class NewScript(NamedTuple):
 
 
 def new_script(kind: Kind, name: str, cli: str | None = None) -> NewScript:
-    """Make a script.
+    """Make a script that runs `cli`; None: the program of that name.
 
-    Args:
-        kind: driver or agent.
-        name: of the script.
-        cli: the program that it runs; None: one of that name.
-
-    Raises:
-        ConfigurationError: a name that loops don't find, or a program that is none.
+    Raises `ConfigurationError` for a name that loops don't find, or a program that is none.
     """
     _check(name, cli)
     program = cli or name
@@ -126,11 +115,7 @@ def _more_hooks(kind: Kind, text: str) -> str:
 
 
 def feature(script: NewScript) -> str:
-    """Its scenarios, in Gherkin; the script is run to see what it does.
-
-    Raises:
-        bridge.errors.BridgeError: there is no bash to run it.
-    """
+    """Its scenarios, in Gherkin; it is run to see what it does (`BridgeError`: there is no bash to run it)."""
     with tempfile.TemporaryDirectory(prefix="ralph-bridge-new-") as folder:
         path = Path(folder) / f"{script.name}.sh"
         path.write_text(script.text, encoding="utf-8")

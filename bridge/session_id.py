@@ -37,10 +37,7 @@ _DEAD = re.compile(
 
 
 class SessionHooks(Protocol):
-    """What the chain asks a driver; a hook that the driver doesn't have gives None.
-
-    What a hook prints counts even when its status isn't 0.
-    """
+    """What the chain asks a driver; None: there is no such hook. What is printed counts, whatever the status."""
 
     def extract_session_id(self, output_file: str) -> str | None:
         """Call driver_extract_session_id_from_output."""

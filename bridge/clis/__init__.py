@@ -58,10 +58,8 @@ class KnownDrift(NamedTuple):
 class OwnSandbox(NamedTuple):
     """A CLI's own sandbox for its tools; where it can't be made they fail, while the turn ends with 0.
 
-    Attributes:
-        sockets: a folder that has to be the user's, with mode 0700, if it is there; ``{uid}`` is the user's number.
-        variable, folder: where the CLI's home is, below the user's home if the variable isn't set. It may not
-            lie in the folder for temporary files.
+    sockets: a folder that has to be the user's, with mode 0700, if it is there; ``{uid}`` is the user's number.
+    variable, folder: where the CLI's home is, below the user's if that isn't set; not among temporary files.
     """
 
     sockets: str
@@ -132,11 +130,7 @@ def known_clis() -> Mapping[str, Cli]:
 
 
 def build_cli(name: str, fields: Mapping[str, Any]) -> Cli:
-    """Build one from data of the right shape.
-
-    Raises:
-        TypeError: a key is missing or unknown.
-    """
+    """One from data of the right shape; TypeError: a key is missing or unknown."""
     given = {key: _tuples(value) for key, value in fields.items()}
     if driver := given.get("driver"):
         names = {"display_name": given["title"], "file": f"{driver['name']}.sh", "cli": given["programs"]}

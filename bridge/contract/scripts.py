@@ -59,11 +59,7 @@ def kind_of_file(path: str | os.PathLike[str]) -> Literal["driver", "agent"] | N
 
 
 def check_parses(path: Path, bash: str) -> None:
-    """To be asked when sourcing failed or hooks are missing: bash defines what stands before a syntax error.
-
-    Raises:
-        ScriptInvalid: bash can't parse it.
-    """
+    """Raises `ScriptInvalid` when bash can't parse it: bash defines what stands before a syntax error."""
     parsed = subprocess.run([bash, "-n", str(path)], capture_output=True, text=True, errors="replace", check=False)
     if parsed.returncode:
         errors = parsed.stderr.replace("\r", "").rstrip()
@@ -83,12 +79,8 @@ def missing_hooks(
 ) -> ContractViolation | None:
     """The error that names every required hook (and variable) which is missing; None when nothing is.
 
-    Args:
-        defined: the functions that there are.
-        noun: what the script is held to be, with its article: ``a driver``.
-        example: a short script to learn from.
-        more: lines on what else is missing; may be empty.
-        stderr: of sourcing it.
+    defined: the functions that there are. noun: what the script is held to be, with its article.
+    example: a script to learn from. more: lines on what else is missing. stderr: of sourcing it.
     """
     missing = [name for name in contract.required if name not in defined]
     if not missing and not more:

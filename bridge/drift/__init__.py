@@ -39,10 +39,9 @@ _PROVES = {
 def examine(
     script: str | os.PathLike[str], *, env: Mapping[str, str] | None = None, run: bool = False
 ) -> DriftReport:
-    """Compare a script with the CLI that is installed.
+    """Compare a script, by its path or name, with the CLI that is installed.
 
     Args:
-        script: a path, or the name of a driver or agent.
         env: the environment; default: this process's own.
         run: also run the CLI, in namespaces, against a scripted model server.
 

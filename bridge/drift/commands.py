@@ -32,10 +32,7 @@ _PATIENCE = 20.0
 
 
 class ScriptCommands(NamedTuple):
-    """The program that a script runs, its lowest version, and command lines by what is special about each.
-
-    in_text: what is special about some of them, which is where they stand in the script.
-    """
+    """The program that a script runs, and command lines by what is special about each; those in its text."""
 
     kind: Kind
     cli: str
@@ -45,11 +42,7 @@ class ScriptCommands(NamedTuple):
 
 
 def commands_of(path: Path, *, env: Mapping[str, str], folder: Path) -> ScriptCommands:
-    """Ask a script what it runs; `folder` is where a prompt may be written.
-
-    Raises:
-        bridge.errors.BridgeError: it can't be loaded, or a hook failed.
-    """
+    """What a script runs; a prompt is written to `folder`. `BridgeError`: it can't be loaded, or a hook failed."""
     if kind_of_file(path) == "agent":
         with Agent.load(path, env=env, cwd=folder, timeout=_PATIENCE) as agent:
             arguments = agent.shell.get("AGENT_ARGS", "")
@@ -189,10 +182,7 @@ _UNKNOWN = "x"
 
 
 def commands_in_text(facts: Facts, cli: str, value_of: ValueOf) -> dict[str, list[str]]:
-    """Give the command lines in a script's text by where they stand; an unknown word ends one.
-
-    `value_of` gives the value that a global has when the script has been sourced.
-    """
+    """The command lines in a text by where they stand; `value_of` gives globals. An unknown word ends one."""
     found: dict[str, list[str]] = {}
     for function in (*facts.functions, facts.top):
         for command in function.commands:

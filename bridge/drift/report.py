@@ -32,14 +32,10 @@ class DriftStatus(StrEnum):
 class DriftFinding:
     """What one comparison found.
 
-    Attributes:
-        check: its name.
-        detail: what was seen.
-        hint: what to do about it.
-        drift: the number of a known drift (README.md beside this file lists them), or ''.
-        hook: the script's hook that it is about, or ''.
-        line: where that is defined in the script, or None.
-        located: the detail says already where in the script it is.
+    detail, hint: what was seen, and what to do about it.
+    drift: the number of a known drift (README.md beside this file lists them), or ''.
+    hook, line: the script's hook that it is about, and where that is defined.
+    located: the detail says already where in the script it is.
     """
 
     check: str
@@ -90,15 +86,10 @@ class RecordedFact:
 class DriftReport:
     """Everything about one script.
 
-    Attributes:
-        script: its path.
-        kind: ``driver`` or ``agent``.
-        cli: the program's name, '' when the script could not be asked.
-        path: where that program is; '' when it isn't installed.
-        version: of the program; '' when it doesn't tell.
-        findings: in order.
-        pin: the version of it that was recorded; '' when none was.
-        recorded: of a CLI that is newer than that: what becomes of the recorded facts; else nothing.
+    cli: the program's name, '' when the script could not be asked.
+    path, version: of that program; '' when it isn't installed, or doesn't tell.
+    pin: the version of it that was recorded; '' when none was.
+    recorded: of a CLI that is newer than that: what becomes of the recorded facts; else nothing.
     """
 
     script: str

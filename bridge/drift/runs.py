@@ -67,15 +67,11 @@ class ScriptedModel:
 class CliRun:
     """How one run of a CLI went.
 
-    Attributes:
-        status: exit status, minus a signal's number, or None: it took too long.
-        output: the file with its stdout.
-        lines: the lines of that file.
-        stderr: of a long one, its beginning and its end.
-        user_texts: of each request of the agent, all the user's words in one string.
-        system_text: the system's words in the first of them.
-        tools: those offered there.
-        error: why it could not be started, or ''.
+    status: exit status, minus a signal's number, or None: it took too long.
+    output, lines: the file with its stdout, and what stands in it. stderr: both ends, if it is long.
+    user_texts: of each request of the agent, all the user's words in one string.
+    system_text, tools: the system's words in the first of them, and the tools offered there.
+    error: why it could not be started, or ''.
     """
 
     status: int | None
@@ -118,10 +114,7 @@ class CliRun:
         return list(dict.fromkeys(str(event.get("type")) for event in self.events()))
 
     def offered(self) -> frozenset[str]:
-        """The tools that the model was offered, and those that the CLI's events list.
-
-        claude offers the model some only when it searches for them.
-        """
+        """The tools that the model was offered, and those in events: claude offers some only when asked."""
         listed = (event.get("tools") for event in self.events() if event.get("subtype") == "init")
         names = (name for tools in listed if isinstance(tools, list) for name in tools if isinstance(name, str))
         return frozenset((*self.tools, *names))

@@ -30,11 +30,7 @@ _MAIN = "import sys; sys.path.insert(0, sys.argv[1]); from bridge.drift.trial im
 
 
 def try_script(script: Path, commands: ScriptCommands, env: Mapping[str, str]) -> list[DriftFinding]:
-    """Run the CLI through the script.
-
-    Raises:
-        SandboxUnavailable: there are no namespaces here.
-    """
+    """Run the CLI through the script; `SandboxUnavailable`: there are no namespaces here."""
     name = os.path.basename(commands.cli)
     if (known := find_cli(name)) and known.runs_elsewhere:
         return [skipped("run", f"the agent loop of {known.name} runs on its maker's servers")]

@@ -21,12 +21,9 @@ _IDS = count(1)
 
 
 class StreamEvent(NamedTuple):
-    """One event of a stream.
+    """One event of a stream: its ``event:`` line, or '', and its ``data:``; a string goes out as it is.
 
-    Attributes:
-        name: its ``event:`` line, or ''.
-        data: its ``data:``; a string goes out as it is.
-        text: it is a piece of the assistant's text, where an answer can be late, cut off or hang.
+    text: it is a piece of the assistant's text, where an answer can be late, cut off or hang.
     """
 
     name: str

@@ -79,8 +79,7 @@ def lend_unpacked(home: Path, unpacked: Path) -> None:
 def environment(home: Path, port: int, *, path: str, subscription: bool = False) -> Mapping[str, str]:
     """The whole environment for a CLI in that home.
 
-    With `subscription` claude is logged in to one instead of having a key; only then do limits look as they do for
-    most people.
+    subscription: claude is logged in to one instead of having a key; only then do limits look as most people's do.
     """
     root = f"http://127.0.0.1:{port}"
     claude = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-" + _KEY} if subscription else {"ANTHROPIC_API_KEY": _KEY}

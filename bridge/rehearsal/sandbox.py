@@ -55,12 +55,10 @@ class RehearsalSpec:
 class RehearsalResult:
     """How a program fared.
 
-    Attributes:
-        status: exit status, or minus the number of the signal that ended it; None: it reached its deadline.
-        requests: the model's, as :class:`bridge.rehearsal.server.Server` records them.
-        leftovers: command lines of processes that were still there two seconds after it had ended.
-        interfaces: of the network, as it saw them.
-        outside: addresses outside of loopback that some connection had.
+    status: exit status, or minus the number of the signal that ended it; None: it reached its deadline.
+    requests: the model's, as :class:`bridge.rehearsal.server.Server` records them.
+    leftovers: command lines of processes that were still there two seconds after it had ended.
+    interfaces, outside: of the network, as it saw them; addresses outside of loopback that some connection had.
     """
 
     status: int | None
@@ -103,8 +101,7 @@ def rehearse(
 ) -> RehearsalResult:
     """Run a program in namespaces of its own, with the scripted server beside it; outputs are written to `folder`.
 
-    Raises:
-        SandboxUnavailable: there are no namespaces here; nothing was run.
+    Raises `SandboxUnavailable` when there are no namespaces here; nothing was run.
     """
     if why := missing():
         raise SandboxUnavailable(f"{why}\n  next: run it as root, or where unprivileged namespaces are allowed")

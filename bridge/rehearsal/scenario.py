@@ -77,11 +77,7 @@ _SILENCE = ModelTurn(text="ok")
 
 
 def turns_of(data: Iterable[Mapping[str, Any]]) -> list[ModelTurn]:
-    """Read turns from JSON data.
-
-    Raises:
-        ConfigurationError: a turn has a key that there isn't; names it.
-    """
+    """Turns from JSON data; a `ConfigurationError` names a key that there isn't."""
     turns = []
     for number, item in enumerate(data, 1):
         if unknown := sorted(set(item) - _NAMES):

@@ -30,8 +30,7 @@ _MODELS = ("scripted-model", "claude-scripted", "gpt-5.5")
 class Server:
     """A server in threads of its own, as a context manager.
 
-    Attributes:
-        requests: the requests for messages so far, as data: path, model, tools, and the texts of user and system.
+    requests: those for messages so far, as data: path, model, tools, and the texts of user and system.
     """
 
     def __init__(self, turns: Iterable[ModelTurn] = (), *, port: int = 0) -> None:

@@ -81,8 +81,7 @@ class Difference(NamedTuple):
 def compare(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Difference:
     """Run both scripts, each in a bash and a folder of its own, and compare their answers.
 
-    Raises:
-        ConfigurationError: one of them is missing, no valid bash, or no script of this kind.
+    Raises `ConfigurationError` when one of them is missing, no valid bash, or no script of this kind.
     """
     paths = (Path(os.path.abspath(old)), Path(os.path.abspath(new)))
     found: list[Observed] = []

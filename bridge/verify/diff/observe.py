@@ -127,11 +127,7 @@ def lines(text: str) -> Facet:
 
 
 def probe_of(path: Path) -> DriverProbe | AgentProbe:
-    """A script in a living bash; to be closed.
-
-    Raises:
-        ConfigurationError: it is missing, no valid bash, or defines no hook.
-    """
+    """A script in a bash, to be closed; `ConfigurationError`: it is missing, no valid bash, or defines no hook."""
     script.check(path)
     subject = Subject(path, named=True)
     if subject.syntax:

@@ -23,12 +23,7 @@ cat >{folder}/stdin
 
 
 class _Example:
-    """What both kinds have: a folder with a prompt, and what the CLI printed.
-
-    Args:
-        script: the driver or agent.
-        folder: to work in; it exists.
-    """
+    """What both kinds have: a folder to work in, with a prompt, and what the CLI printed."""
 
     loaded: Driver | Agent
 

@@ -46,12 +46,7 @@ class FeaturesUnavailable(BridgeError, ImportError):
 def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Generator[Event]:
     """Run the scenarios on each script; those of a folder that are neither drivers nor agents are out of scope.
 
-    Args:
-        paths: files or folders, as for `bridge.verify.engine.verify`.
-        strict: warnings of the checks make their scenario fail as well.
-
-    Raises:
-        FeaturesUnavailable: before anything has run.
+    strict: warnings of the checks fail their scenario, too. Raises `FeaturesUnavailable` before anything has run.
     """
     missing = [name for name in ("pytest", "pytest_bdd") if find_spec(name) is None]
     if missing:

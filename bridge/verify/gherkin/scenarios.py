@@ -89,11 +89,7 @@ def _identity(script: Path, source: bytes) -> _Identity:
 
 
 def kind_of(script: Path) -> Literal["driver", "agent", ""]:
-    """``driver`` or ``agent``, as `verify` has it; nothing for what is neither.
-
-    Raises:
-        OSError: the script can't be read.
-    """
+    """``driver`` or ``agent``, as `verify` has it; nothing for what is neither. OSError: it can't be read."""
     return _identity(script, script.read_bytes()).kind
 
 

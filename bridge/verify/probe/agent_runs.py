@@ -143,8 +143,7 @@ class AgentRuns(Probe):
     def invocation(self) -> InvokeRun:
         """agent_invoke with a CLI that records, prints a line, waits, prints more and ends with status 7.
 
-        Raises:
-            ProbeFailed: there is nothing to run, or the CLI is behind something that is not followed.
+        Raises `ProbeFailed` when there is nothing to run, or the CLI is behind something that is not followed.
         """
         run = self._invocation()
         if run.unfollowed and not run.started:
@@ -238,11 +237,7 @@ class AgentRuns(Probe):
         )
 
     def _to_the_end(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        """Its outputs, to their ends.
-
-        Raises:
-            subprocess.TimeoutExpired: it goes on for too long, or what it has left behind holds them open.
-        """
+        """Its outputs, to their ends; TimeoutExpired when it, or what holds them open, goes on for too long."""
         end = time.monotonic() + self.patience_for(SEVERAL)
         while True:
             try:

@@ -187,11 +187,7 @@ class Probe:
 
     @property
     def shell(self) -> Shell:
-        """The living bash with the script in it.
-
-        Raises:
-            ProbeFailed: sourcing it hung or killed the shell.
-        """
+        """The living bash with the script in it. Raises `ProbeFailed` when sourcing it hung or killed the shell."""
         result = self.loading().result
         if self._shell is None or result.trouble in ("hung", "died"):
             raise ProbeFailed(f"the script can't be loaded: sourcing it {result.trouble or 'failed'}")
@@ -258,11 +254,7 @@ class Probe:
     # -- time ----------------------------------------------------------------------------------------
 
     def limit(self) -> float:
-        """Seconds that the next call may take.
-
-        Raises:
-            ProbeFailed: the time for this script is used up.
-        """
+        """Seconds that the next call may take. Raises `ProbeFailed` when the time for this script is used up."""
         left = self.budget.remaining
         if left <= 0:
             raise ProbeFailed(self.budget.used_up)

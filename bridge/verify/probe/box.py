@@ -33,9 +33,8 @@ _blocks = 0
 class Box(NamedTuple):
     """How a script is started.
 
-    Attributes:
-        prefix: stands in front of a command, and becomes it, in the same process. Empty: there is no box here.
-        namespace: the one in ``/proc/PID/ns`` by which its processes are known; '': none.
+    prefix: stands in front of a command, and becomes it, in the same process; empty where there is no box.
+    namespace: the one in ``/proc/PID/ns`` by which its processes are known; '': none.
     """
 
     prefix: tuple[str, ...] = ()

@@ -93,10 +93,9 @@ class Received(NamedTuple):
 
 
 class LiveCommand(NamedTuple):
-    """One call of ``driver_prepare_live_command``.
+    """One call of ``driver_prepare_live_command``; the value of `result` is LIVE_CMD_ARGS.
 
-    result: how it went; its value is LIVE_CMD_ARGS. command, left: CLAUDE_CMD_ARGS before and after it. arrived:
-    what arrives of it at its far end, as far as that is followed.
+    command, left: CLAUDE_CMD_ARGS before and after it. arrived: what arrives of it at its far end.
     """
 
     result: HookResult
@@ -106,11 +105,7 @@ class LiveCommand(NamedTuple):
 
     @property
     def received(self) -> Received:
-        """What arrives of it at its far end.
-
-        Raises:
-            ProbeFailed: it is started by something that is not followed.
-        """
+        """What arrives of it at its far end; `ProbeFailed` when that is not followed."""
         return followed(self.arrived)
 
     @property

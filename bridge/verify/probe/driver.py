@@ -188,10 +188,7 @@ class DriverProbe(Probe):
         return self.last_command(f"{case.settings()}\n{case.host}\n{' '.join(map(quote, words))}")
 
     def build_apart(self, case: Build, host: str, also: str = "") -> HookResult:
-        """Build in a subshell, in which `host` is run first: what ends that leaves the living shell alone.
-
-        also: a variable whose value is given, too, in front of the array.
-        """
+        """Build in a subshell, `host` being run first; the value of a variable (`also`) stands in front."""
         self.cli()  # see answer
         words = " ".join(quote(word) for word in ("driver_build_command", case.prompt, case.context, case.session))
         first = f'"${{{also}-}}" ' if also else ""
@@ -217,11 +214,7 @@ CLAUDE_CMD_ARGS=()
         return argv
 
     def received(self, case: Build) -> Received:
-        """What arrives at the far end of the command of this case; nothing when none was built.
-
-        Raises:
-            ProbeFailed: it is started by something that is not followed.
-        """
+        """What arrives at the far end of the command of this case; `ProbeFailed` when that is not followed."""
         return followed(self.arrived(case))
 
     def arrived(self, case: Build) -> Received:
@@ -230,10 +223,7 @@ CLAUDE_CMD_ARGS=()
         return self._received.get(case, Received((), known=False))
 
     def line(self, case: Build) -> list[str] | None:
-        """The CLI's own command line in the command of this case, without what starts it; None when none was built.
-
-        Where the CLI was not seen to be started, that is the command as it stands.
-        """
+        """The CLI's own command line in the command of this case, or the command where nobody saw the CLI start."""
         argv = self.argv(case)
         return argv if argv is None else self.received(case).line
 
@@ -268,7 +258,7 @@ CLAUDE_CMD_ARGS=()
     def built_among_blanks(self) -> tuple[list[str], bool] | None:
         """The command that is built in a folder whose name holds blanks, and whether it starts the CLI there.
 
-        None when no command names the folder of the project. The folder's path in it is the project's.
+        None when no command names the folder of the project, which stands for the other in the answer.
         """
         argv, folder = self.argv(Build()), str(self.scratch.project)
         if not argv or not any(folder in word for word in argv):
@@ -282,11 +272,7 @@ CLAUDE_CMD_ARGS=()
         return [word.replace(str(there), folder) for word in words], starts
 
     def status_behind(self, argv: list[str], status: int) -> int | None:
-        """With what status a command ends, when the CLI that it starts ends with this; None when it starts none.
-
-        Raises:
-            ProbeFailed: it is started by something that is not followed.
-        """
+        """With what status a command ends when the CLI that it starts ends with this; None when it starts none."""
         arrival, unfollowed = self._arrival(argv, status)
         if unfollowed:
             raise ProbeFailed(why_unjudged(unfollowed))

@@ -348,7 +348,7 @@ def _open(gate: int) -> None:
 def end_leftovers() -> list[int]:
     """Kill what scripts have started in sessions of their own, for scratch folders that are gone; their pids.
 
-    Folders of other runs, which are still at work, exist and are left alone. Only on Linux can they be seen.
+    Folders of other runs exist. Only on Linux can they be seen.
     """
     ended = []
     for pid, variables in environments():
