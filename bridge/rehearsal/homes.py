@@ -1,7 +1,6 @@
 """A throw-away home in which each CLI talks to a server on loopback, and to nothing else; and asking one there.
 
-Found by trying, with the versions in ``vendor/``: what each CLI reads to be sent elsewhere, and what it has to be
-kept from doing (update itself, report, fetch lists of models).
+What each CLI needs for that stands in ``homes.yaml``.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,28 +26,28 @@ CLIS = ("claude", "codex", "opencode", "copilot", "cline", "gemini", "qwen")
 PORT = 18_484
 """Where the server listens. In a network namespace of its own every port is free."""
 
+_DATA = Path(__file__).with_name("homes.yaml")
 _KEY = "key-of-a-rehearsal"  # copilot strikes it out wherever it prints it
 _MODEL = "scripted-model"
-_CODEX = """\
-model = "gpt-5.5"
-model_provider = "rehearsal"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[model_providers.rehearsal]
-name = "Rehearsal"
-base_url = "{url}"
-wire_api = "responses"
-requires_openai_auth = false
-supports_websockets = false
-request_max_retries = 1
-stream_max_retries = 1
-"""
-_GIT = "[user]\n\tname = Rehearsal\n\temail = rehearsal@localhost\n[init]\n\tdefaultBranch = main\n"
 
 
 def copilot_cache(env: Mapping[str, str]) -> Path:
     return Path(env.get("HOME") or os.path.expanduser("~")) / ".cache" / "copilot"
+
+
+def _filled(section: str, home: Path, port: int) -> dict[str, str]:
+    """A section of the data as texts; what is no text there is JSON."""
+    import yaml
+
+    root = f"http://127.0.0.1:{port}"
+    known = {"@HOME@": str(home), "@ROOT@": root, "@URL@": f"{root}/v1", "@KEY@": _KEY, "@MODEL@": _MODEL}
+    filled: dict[str, str] = {}
+    for name, value in yaml.safe_load(_DATA.read_bytes())[section].items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        for mark, meaning in known.items():
+            text = text.replace(mark, meaning)
+        filled[name] = text
+    return filled
 
 
 def furnish(home: Path, port: int, *, unpacked: Path | None = None) -> None:
@@ -56,16 +55,18 @@ def furnish(home: Path, port: int, *, unpacked: Path | None = None) -> None:
 
     `unpacked` is a folder where copilot has unpacked itself already, which saves it 235 MB.
     """
-    url = f"http://127.0.0.1:{port}/v1"
     (home / "tmp").mkdir(parents=True, exist_ok=True)
-    _write(home / ".gitconfig", _GIT)
-    _write(home / ".codex" / "config.toml", _CODEX.format(url=url))
-    _write(home / ".config" / "opencode" / "opencode.json", json.dumps(_opencode(url)))
-    _write(home / ".cline" / "data" / "settings" / "providers.json", json.dumps(_cline(url)))
-    _write(home / ".gemini" / "settings.json", json.dumps(_gemini()))
-    _write(home / ".qwen" / "settings.json", json.dumps(_qwen(url)))
+    for name, text in _filled("files", home, port).items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), open(path, "x", encoding="utf-8", opener=_private) as file:
+            file.write(text)
     if unpacked is not None:
         lend_unpacked(home, unpacked)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def lend_unpacked(home: Path, unpacked: Path) -> None:
@@ -81,95 +82,8 @@ def environment(home: Path, port: int, *, path: str, subscription: bool = False)
 
     subscription: claude is logged in to one instead of having a key; only then do limits look as most people's do.
     """
-    root = f"http://127.0.0.1:{port}"
-    claude = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-" + _KEY} if subscription else {"ANTHROPIC_API_KEY": _KEY}
-    return claude | {
-        "HOME": str(home),
-        "TMPDIR": str(home / "tmp"),  # a /tmp/claude-UID that is somebody else's makes claude hang
-        "PATH": path,
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "NO_COLOR": "1",
-        "ANTHROPIC_BASE_URL": root,
-        "IS_SANDBOX": "1",  # else claude refuses root its default mode; and this is a sandbox
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "CLAUDE_CODE_MAX_RETRIES": "1",  # ten otherwise, minutes of silence
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_ERROR_REPORTING": "1",
-        "CODEX_HOME": str(home / ".codex"),
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-        "COPILOT_PROVIDER_BASE_URL": root + "/v1",
-        "COPILOT_PROVIDER_TYPE": "openai",
-        "COPILOT_PROVIDER_API_KEY": _KEY,
-        "COPILOT_MODEL": _MODEL,
-        "COPILOT_OFFLINE": "true",
-        "COPILOT_AUTO_UPDATE": "false",
-        "CLINE_NO_AUTO_UPDATE": "1",
-        "GEMINI_API_KEY": _KEY,
-        "GEMINI_MODEL": _MODEL,  # else it asks a model which model to ask
-        "GOOGLE_GEMINI_BASE_URL": root,
-    }
-
-
-def _opencode(url: str) -> dict[str, object]:
-    model = {"name": "Scripted", "limit": {"context": 128_000, "output": 8_192}, "tool_call": True}
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",  # comes with opencode
-        "name": "Rehearsal",
-        "options": {"baseURL": url, "apiKey": _KEY},
-        "models": {_MODEL: model},
-    }
-    return {
-        "autoupdate": False,
-        "share": "disabled",
-        "model": f"rehearsal/{_MODEL}",
-        "small_model": f"rehearsal/{_MODEL}",
-        "enabled_providers": ["rehearsal"],
-        "provider": {"rehearsal": provider},
-    }
-
-
-def _cline(url: str) -> dict[str, object]:
-    """What ``cline auth -p openai-native`` writes."""
-    settings = {"provider": "openai-native", "apiKey": _KEY, "model": _MODEL, "baseUrl": url}
-    entry = {"settings": settings, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
-    providers = {"openai-native": entry}
-    return {"version": 1, "lastUsedProvider": "openai-native", "modes": {}, "providers": providers}
-
-
-def _gemini() -> dict[str, object]:
-    return {
-        "security": {"auth": {"selectedType": "gemini-api-key"}},  # without it, it refuses to ask another server
-        "privacy": {"usageStatisticsEnabled": False},
-        "general": {
-            "enableAutoUpdate": False,
-            "enableAutoUpdateNotification": False,
-            "maxAttempts": 1,  # ten otherwise, minutes of silence
-            "sessionRetention": {"enabled": False},  # it takes a resumed session for a broken one, and deletes it
-        },
-    }
-
-
-def _qwen(url: str) -> dict[str, object]:
-    return {
-        "security": {"auth": {"selectedType": "openai", "apiKey": _KEY, "baseUrl": url}},
-        "model": {"name": _MODEL, "generationConfig": {"maxRetries": 0}},
-        "privacy": {"usageStatisticsEnabled": False},
-        "general": {"enableAutoUpdate": False},
-        "memory": {"enableManagedAutoMemory": False},  # else every run makes one more request
-    }
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+    login = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-" + _KEY} if subscription else {"ANTHROPIC_API_KEY": _KEY}
+    return _filled("environment", home, port) | login | {"PATH": path}
 
 
 # -- asking ------------------------------------------------------------------------------------------------------
