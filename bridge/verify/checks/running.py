@@ -12,7 +12,7 @@ from bridge.contract import driver_contract
 from bridge.verify.harms import CHANGES_THE_LOOP, ENDS_THE_LOOP, LITTERS, LOSES_WORK
 from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Severity
 from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.base import DEADLINE
+from bridge.verify.probe.bench import DEADLINE
 from bridge.verify.probe.commands import Build
 from bridge.verify.probe.driver import DriverProbe, loop_functions
 from bridge.verify.probe.scratch import FILES

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from bridge.process.ladder import end_session
 from bridge.verify.probe.agent_runs import FIRST, SECOND, AgentRuns
-from bridge.verify.probe.base import SEVERAL, once
+from bridge.verify.probe.base import once
+from bridge.verify.probe.bench import SEVERAL
 from bridge.verify.probe.state import HookResult, ProbeFailed
 from bridge.verify.recordings import Comparison, Recording, compare, plain, streamed
 

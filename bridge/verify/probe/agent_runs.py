@@ -15,7 +15,8 @@ from bridge.process.ask import TOO_LONG
 from bridge.process.ladder import end_session
 from bridge.process.table import members, resting
 from bridge.verify.budget import strain
-from bridge.verify.probe.base import SEVERAL, Probe, once
+from bridge.verify.probe.base import Probe, once
+from bridge.verify.probe.bench import SEVERAL
 from bridge.verify.probe.box import box
 from bridge.verify.probe.commands import strings_in_json
 from bridge.verify.probe.far import REPLACED, UNFOLLOWED, why_unjudged

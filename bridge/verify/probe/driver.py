@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
 from bridge.shell.protocol import quote
-from bridge.verify.probe.base import DEADLINE, Probe, once
+from bridge.verify.probe.base import Probe, once
+from bridge.verify.probe.bench import DEADLINE
 from bridge.verify.probe.commands import (
     MISSING,
     OTHER_SESSIONS,
