@@ -9,7 +9,6 @@ from bridge.shell.protocol import quote
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from bridge.contract import Contract, Hook
     from bridge.shell import Reply, Shell
@@ -46,9 +45,7 @@ class LoadedScript:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from bridge.stream.documents import HELD_LIMIT
 from bridge.stream.events import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 Step = Literal["driver", "generic", "fallback"]
@@ -39,11 +39,9 @@ _DEAD = re.compile(
 class SessionHooks(Protocol):
     """What the chain asks a driver; None: there is no such hook. What is printed counts, whatever the status."""
 
-    def extract_session_id(self, output_file: str) -> str | None:
-        """Call driver_extract_session_id_from_output."""
+    def extract_session_id(self, output_file: str) -> str | None: ...
 
-    def fallback_session_id(self, output_file: str) -> str | None:
-        """Call driver_fallback_session_id."""
+    def fallback_session_id(self, output_file: str) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +105,14 @@ def recover(hooks: SessionHooks, output_file: str) -> Recovery:
     """
     rejected: list[str] = []
     broken: HookError | None = None
-    steps: tuple[Step, ...] = ("driver", "generic", "fallback")
-    for step in steps:
+    steps: dict[Step, Callable[[], str | None]] = {
+        "driver": lambda: hooks.extract_session_id(output_file),
+        "generic": lambda: extract_session_id(lines_of(output_file)),
+        "fallback": lambda: hooks.fallback_session_id(output_file),
+    }
+    for step, search in steps.items():
         try:
-            match step:
-                case "driver":
-                    found = hooks.extract_session_id(output_file)
-                case "generic":
-                    found = extract_session_id(lines_of(output_file))
-                case "fallback":
-                    found = hooks.fallback_session_id(output_file)
+            found = search()
         except HookInterrupted:
             raise
         except HookError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import defaultdict
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -40,13 +39,11 @@ class Api(Protocol):
     """How one API asks and answers."""
 
     def tools(self, request: Mapping[str, Any]) -> list[str]:
-        """Name the tools that a request offers."""
+        """The names of the tools that a request offers."""
 
-    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]:
-        """Give the whole answer."""
+    def document(self, request: Mapping[str, Any], message: Message) -> Mapping[str, Any]: ...
 
-    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]:
-        """Give the answer as a stream."""
+    def events(self, request: Mapping[str, Any], message: Message) -> Iterator[StreamEvent]: ...
 
 
 def system_texts(request: Mapping[str, Any]) -> list[str]:
@@ -92,6 +89,8 @@ def _new_id(prefix: str) -> str:
 
 
 class _Messages:
+    """Anthropic's messages API, as claude asks it."""
+
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str(tool.get("name")) for tool in request.get("tools") or []]
 
@@ -172,6 +171,8 @@ def _messages_usage(output: int) -> dict[str, Any]:
 
 
 class _ChatCompletions:
+    """OpenAI's chat completions, as opencode, copilot and qwen ask them."""
+
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str((tool.get("function") or {}).get("name")) for tool in request.get("tools") or []]
 
@@ -234,6 +235,8 @@ def _chat_stop(message: Message) -> str:
 
 
 class _Responses:
+    """OpenAI's responses API, as codex and cline ask it."""
+
     def tools(self, request: Mapping[str, Any]) -> list[str]:
         return [str(tool.get("name") or tool.get("type")) for tool in request.get("tools") or []]
 
@@ -380,22 +383,21 @@ def _content(parts: list[dict[str, Any]], *, last: bool = False) -> dict[str, An
     return ended | {"modelVersion": "scripted-model"}
 
 
-_ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
-_ERROR_WORDS = {
-    401: "invalid x-api-key",
-    429: "This request would exceed your account's rate limit. Please try again later.",
-    529: "Overloaded",
+_LIMITED = "This request would exceed your account's rate limit. Please try again later."
+_ERRORS = {
+    401: ("authentication_error", "invalid x-api-key", "UNAUTHENTICATED"),
+    429: ("rate_limit_error", _LIMITED, "RESOURCE_EXHAUSTED"),
+    529: ("overloaded_error", "Overloaded", "UNAVAILABLE"),
 }
-
-
+"""What an error is called, its words, and what Google calls it."""
+_ERROR = ("api_error", "Internal server error", "INTERNAL")
 _GENERATE = (":generateContent", ":streamGenerateContent")
-_GOOGLE = defaultdict(lambda: "INTERNAL", {401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 529: "UNAVAILABLE"})
 
 
 def refusal(turn: ModelTurn, path: str, now: float) -> tuple[dict[str, Any], dict[str, str]]:
     """Give the body and the headers of a turn's error; `now` is seconds since 1970."""
-    kind = _ERROR_TYPES.get(turn.status, "api_error")
-    words = turn.message or _ERROR_WORDS.get(turn.status, "Internal server error")
+    kind, usual, google = _ERRORS.get(turn.status, _ERROR)
+    words = turn.message or usual
     resets = int(now + turn.resets_in)
     if turn.limit and path.endswith("/responses"):  # ChatGPT's usage limit is the responses API's alone
         error = {
@@ -407,7 +409,7 @@ def refusal(turn: ModelTurn, path: str, now: float) -> tuple[dict[str, Any], dic
         }
         return {"error": error}, {}
     if path.endswith(_GENERATE):
-        return {"error": {"code": turn.status, "message": words, "status": _GOOGLE[turn.status]}}, {}
+        return {"error": {"code": turn.status, "message": words, "status": google}}, {}
     body = {"type": "error", "error": {"type": kind, "message": words, "code": kind}}
     return body, _subscription_headers(turn, resets) if turn.limit else {}
 
