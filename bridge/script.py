@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bridge.contract.scripts import check_parses, missing_hooks
+from bridge.contract.scripts import check_parses
+from bridge.errors import ContractViolation
 from bridge.shell.protocol import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bridge.contract import Contract, Hook
@@ -83,19 +85,26 @@ class LoadedScript:
             ScriptInvalid: bash can't parse it.
             ContractViolation: something is missing, and `strict` is on.
         """
-        wrong = missing_hooks(
-            self.script,
-            self.contract,
-            self._defined,
-            noun=self._noun,
-            example=self._example,
-            more="\n".join(f"  {name}: the variable is not set when the script has been sourced" for name in unset),
-            stderr=sourced.stderr,
-        )
+        missing = [name for name in self.contract.required if name not in self._defined]
+        wrong = missing or unset
         if not sourced.ok or (wrong and strict):
             check_parses(self.script, self.shell.bash)
         if wrong and strict:
-            raise wrong
+            raise self._violation(missing, unset, sourced.stderr)
+
+    def _violation(self, missing: list[str], unset: Iterable[str], stderr: str) -> ContractViolation:
+        import difflib
+
+        own = [name for name in self._defined if name.startswith(self.contract.prefix)]
+        lines = [f"{self.script} is not {self._noun}" + ": required hooks are missing" * bool(missing)]
+        for name in missing:
+            meant = difflib.get_close_matches(name, own, 1, 0.85)
+            lines.append(f"  {name}" + (f" (there is {meant[0]}: a typo?)" if meant else ""))
+        lines += (f"  {name}: the variable is not set when the script has been sourced" for name in unset)
+        if stderr:
+            lines.append("  sourcing it printed: " + stderr.strip()[:500])
+        lines.append(f"  next: define them; {self._example} is a short example")
+        return ContractViolation("\n".join(lines))
 
 
 def _in_place_of(hook: Hook) -> str | None:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.contract import agent_contract, driver_contract
-from bridge.errors import BridgeError, ContractViolation, ScriptInvalid
+from bridge.errors import BridgeError, ScriptInvalid
 from bridge.shell import script
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
     from typing import Literal
 
     from bridge.contract import Contract
@@ -72,28 +72,3 @@ def line_ends(path: Path) -> str:
         if b"\r\n" in path.read_bytes():
             return f"\n  next: its lines end in CR LF, as on Windows: sed -i 's/\\r$//' {shlex.quote(str(path))}"
     return ""
-
-
-def missing_hooks(
-    path: Path, contract: Contract, defined: Collection[str], *, noun: str, example: str, more: str, stderr: str
-) -> ContractViolation | None:
-    """The error that names every required hook (and variable) which is missing; None when nothing is.
-
-    defined: the functions that there are. noun: what the script is held to be, with its article.
-    example: a script to learn from. more: lines on what else is missing. stderr: of sourcing it.
-    """
-    missing = [name for name in contract.required if name not in defined]
-    if not missing and not more:
-        return None
-    import difflib
-
-    own = [name for name in defined if name.startswith(contract.prefix)]
-    lines = [f"{path} is not {noun}: required hooks are missing" if missing else f"{path} is not {noun}"]
-    for name in missing:
-        meant = difflib.get_close_matches(name, own, 1, 0.85)
-        lines.append(f"  {name}" + (f" (there is {meant[0]}: a typo?)" if meant else ""))
-    lines += [more] if more else []
-    if stderr:
-        lines.append("  sourcing it printed: " + stderr.strip()[:500])
-    lines.append(f"  next: define them; {example} is a short example")
-    return ContractViolation("\n".join(lines))
