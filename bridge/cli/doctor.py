@@ -60,13 +60,14 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
 
 def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
     """Make the checks of the folder's setup; those that say most where nothing is whole."""
-    from bridge.setups import PLAIN, first, kinds
+    from bridge.setups import PLAIN, kinds
     from bridge.setups.diagnosis import examine
+    from bridge.setups.plain.doctor import BLANK_CHECKS, BlankCase, is_blank
     from bridge.setups.projects import has_prompt
 
     setup = choose(folder, setup_name)
-    if setup is None and setup_name is None and first.is_blank(folder):
-        return examine(first.FirstCase(folder, os.environ), first.CHECKS, fix=fix)
+    if setup is None and setup_name is None and is_blank(folder):
+        return examine(BlankCase(folder, os.environ), BLANK_CHECKS, fix=fix)
     name = PLAIN
     if setup is not None and (setup_name or not setup.bare):
         name = setup.name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
@@ -12,24 +11,15 @@ from bridge.loop.plan import parse_plan
 from bridge.records import read_text
 from bridge.setups.bmalph import layout
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed_with, passed, warned
-from bridge.setups.dot_ralph.doctor import MACHINE, STATE, driver, state, tree
+from bridge.setups.dot_ralph.doctor import DRIVER, DriverCase, settings
 from bridge.setups.dot_ralph.folder import fix_plan
+from bridge.setups.dot_ralph.state_checks import MACHINE, STALE, STATE, prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class BmalphCase(driver.DriverCase):
-    """What the checks get to see."""
-
-    @cached_property
-    def look(self) -> layout.ProjectLook:
-        """What kind of project it is."""
-        return layout.look(self.folder)
-
-
-def kind(case: BmalphCase) -> Examined:
-    """The project is one that the loop can run in."""
+def _kind(case: DriverCase) -> Examined:
     try:
         seen = layout.require(case.folder)
     except BridgeError as error:
@@ -38,9 +28,9 @@ def kind(case: BmalphCase) -> Examined:
     return passed(note.get(seen.flavour, "") + ", ".join(seen.evidence[:6]))
 
 
-def controller(case: BmalphCase) -> Examined:
+def _controller(case: DriverCase) -> Examined:
     """`bmalph run` starts this script; our own `run` needs none."""
-    if case.look.flavour != "bmalph":
+    if layout.look(case.folder).flavour != "bmalph":
         return passed("not needed here")
     text = read_text(case.folder / layout.CONTROLLER)
     if text is None or not text.strip():
@@ -52,32 +42,25 @@ def controller(case: BmalphCase) -> Examined:
     return passed(f"the original, version {version[1]}" if version else "the original")
 
 
-def plan(case: BmalphCase) -> Examined:
-    """There are tasks, and some are open."""
+def _plan(case: DriverCase) -> Examined:
     path = fix_plan(case.folder)
     if path is None:
         return warned(
             f"no {case.folder.shown}/@fix_plan.md: the loop can't count tasks", "write `- [ ] task` lines"
         )
-    name = case.folder.name_of(path)
-    found = parse_plan(read_text(path, root=ANYWHERE) or "")
-    if not found.total:
-        return warned(f"{name} has no `- [ ] task` line", "write one for each task")
-    if found.complete:
-        return warned(f"all {found.total} tasks of {name} are ticked: a run ends at once", "add open tasks")
-    return passed(f"{found.done} of {found.total} tasks done")
+    return checks.open_tasks(parse_plan(read_text(path, root=ANYWHERE) or ""), case.folder.name_of(path))
 
 
-CHECKS: Mapping[str, DoctorCheck[BmalphCase]] = {
+CHECKS: Mapping[str, DoctorCheck[DriverCase]] = {
     **MACHINE,
     "git-repo": DoctorCheck("git repository with commits", checks.git, 60),
-    "ralph-project": DoctorCheck("the project is ready for a loop", kind),
+    "ralph-project": DoctorCheck("the project is ready for a loop", _kind),
     "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
-    "ralph-loop": DoctorCheck("ralph_loop.sh present and has content", controller),
-    "ralphrc": DoctorCheck("settings can be used", driver.settings),
-    "prompt": DoctorCheck("the prompt is there", tree.prompt),
-    "fix-plan": DoctorCheck("the fix plan has open tasks", plan),
-    **driver.CHECKS,
-    "stale-state": DoctorCheck("nothing is left of a crashed run", state.leftovers, fix=state.clear_leftovers),
+    "ralph-loop": DoctorCheck("ralph_loop.sh present and has content", _controller),
+    "ralphrc": DoctorCheck("settings can be used", settings),
+    "prompt": DoctorCheck("the prompt is there", prompt),
+    "fix-plan": DoctorCheck("the fix plan has open tasks", _plan),
+    **DRIVER,
+    "stale-state": STALE,
     **STATE,
 }

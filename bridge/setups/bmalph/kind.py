@@ -37,10 +37,11 @@ def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Ov
 
 
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
-    from bridge.setups.bmalph.doctor import CHECKS, BmalphCase
+    from bridge.setups.bmalph.doctor import CHECKS
+    from bridge.setups.dot_ralph.doctor import DriverCase
     from bridge.setups.dot_ralph.folder import locate
 
-    return BmalphCase(locate(project), env), CHECKS
+    return DriverCase(locate(project), env), CHECKS
 
 
 def detect(folder: Path) -> Setup | None:

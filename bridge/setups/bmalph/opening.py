@@ -67,7 +67,7 @@ class OpenedLoop(ControlledLoop):
         return self.driver, self.loop
 
     def state_files(self) -> tuple[str, Sequence[str]]:
-        from bridge.setups.dot_ralph.doctor.tree import samples
+        from bridge.setups.dot_ralph.state_checks import samples
 
         return self.folder.shown, samples(self.folder)
 

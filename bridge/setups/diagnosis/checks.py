@@ -25,9 +25,10 @@ from bridge.setups.projects import at_work, project_lock
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bridge.clis import OwnSandbox
+    from bridge.loop.plan import Plan
 
 _VERSION = re.compile(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?")
 _MOST = 5
@@ -78,6 +79,16 @@ def git(case: Case) -> Examined:
         return failed("no commits found", "git add -A && git commit -m 'first commit'")
     _, branch = ask(["git", "rev-parse", "--abbrev-ref", "HEAD"], case)
     return passed(f"branch: {branch}")
+
+
+def optional_git(consequence: str) -> Callable[[Case], Examined]:
+    """Where a loop runs without a repository, too, and that has a consequence."""
+
+    def check(case: Case) -> Examined:
+        found = git(case)
+        return found if found.status == "passed" else warned(f"{found.detail}: {consequence}", found.hint)
+
+    return check
 
 
 def disk(case: Case) -> Examined:
@@ -168,6 +179,15 @@ def unignored(case: Case, names: Sequence[str]) -> list[str]:
     return found
 
 
+def ignored(case: Case, names: Sequence[str], patterns: Iterable[str]) -> Examined:
+    """An agent's ``git add -A`` would commit what isn't ignored; see :func:`ignore`."""
+    missing = unignored(case, names)
+    if not missing:
+        return passed()
+    hint = f"printf '%s\\n' {shlex.join(patterns)} >> .gitignore"
+    return warned(f"git does not ignore {', '.join(missing)}", hint)
+
+
 def ignore(case: Case, names: Sequence[str], patterns: Iterable[str]) -> str:
     """Have git ignore a loop's files (`names` are samples) by `patterns`, where it doesn't; say so.
 
@@ -177,6 +197,14 @@ def ignore(case: Case, names: Sequence[str], patterns: Iterable[str]) -> str:
     """
     added = ignoring.ignore(case.project, patterns) if unignored(case, names) else []
     return f"added to {ignoring.FILE}: {', '.join(added)}" if added else ""
+
+
+def open_tasks(plan: Plan, name: str) -> Examined:
+    if not plan.total:
+        return warned(f"{name} has no `- [ ] task` line", "write one for each task")
+    if plan.complete:
+        return warned(f"all {plan.total} tasks of {name} are ticked: a run ends at once", "add open tasks")
+    return passed(f"{plan.done} of {plan.total} tasks done")
 
 
 def orphans(case: Case, folder: Path) -> Examined:

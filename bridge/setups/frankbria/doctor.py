@@ -10,8 +10,8 @@ from bridge.errors import BridgeError
 from bridge.files import ANYWHERE
 from bridge.records import read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
-from bridge.setups.dot_ralph.doctor import MACHINE, STATE
-from bridge.setups.dot_ralph.doctor.case import FolderCase
+from bridge.setups.dot_ralph.doctor import FolderCase
+from bridge.setups.dot_ralph.state_checks import MACHINE, STATE
 from bridge.setups.frankbria import adoption, rc
 from bridge.setups.frankbria.claude import command_words
 from bridge.setups.frankbria.differences import differences
@@ -42,12 +42,6 @@ class FrankbriaCase(FolderCase[FrankbriaSettings]):
         """The program that a loop would start."""
         agents_env, _ = agents_environment(self.project, self.settings, self.env)
         return command_words(self.settings.code_cmd, self.project, agents_env)[0]
-
-
-def _git(case: FrankbriaCase) -> Examined:
-    """The loop runs without a repository; then progress is only what the agent says."""
-    found = checks.git(case)
-    return found if found.status == "passed" else warned(f"{found.detail}: progress can't be seen", found.hint)
 
 
 def _whole(case: FrankbriaCase) -> Examined:
@@ -134,7 +128,7 @@ def _installation(case: FrankbriaCase) -> Examined:
 
 CHECKS: Mapping[str, DoctorCheck[FrankbriaCase]] = {
     **MACHINE,
-    "git-repo": DoctorCheck("git repository with commits", _git, 60),
+    "git-repo": DoctorCheck("git repository with commits", checks.optional_git("progress can't be seen"), 60),
     "ralph-project": DoctorCheck("the project has all its files", _whole),
     "unserved": DoctorCheck("no setting asks for what only the original can do", _unserved),
     "original": DoctorCheck("the original is installed", _installation),

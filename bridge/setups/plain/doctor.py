@@ -1,73 +1,110 @@
-"""Checks of a folder with a prompt and without a setup, as the plain ``run`` takes it."""
+"""Checks of a folder with a prompt and without a setup; and of one in which there is nothing for a loop yet."""
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING
+import os
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.setups.diagnosis import DoctorCheck, Examined, checks, passed, warned
-from bridge.setups.dot_ralph.doctor import STATE, driver
-from bridge.setups.plain.handler import PlainFiles
+from bridge import resources
+from bridge.clis import DEFAULT_DRIVER
+from bridge.errors import BridgeError
+from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
+from bridge.setups.dot_ralph.doctor import DRIVER, DriverCase, settings
+from bridge.setups.dot_ralph.state_checks import STATE
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.projects import find_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
+_GIT = DoctorCheck("git repository with commits", checks.optional_git("some CLIs refuse"), 60)
+_UNSERVED = DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved)
 
 
-def kind(case: driver.DriverCase) -> Examined:
-    """Any folder will do."""
+def _kind(case: DriverCase) -> Examined:
     return passed(f"the plain loop, with a prompt and a driver: {case.project} holds no setup")
 
 
-def git(case: driver.DriverCase) -> Examined:
-    """The loop runs without a repository; then nothing tells work from none, and some CLIs refuse."""
-    found = checks.git(case)
-    return found if found.status == "passed" else warned(f"{found.detail}: some CLIs refuse", found.hint)
-
-
-def prompt(case: driver.DriverCase) -> Examined:
-    """There is something to say to the agent."""
+def _prompt(case: DriverCase) -> Examined:
     name = find_prompt(case.project, None)
     return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
 
 
-def plan(case: driver.DriverCase) -> Examined:
-    """There are tasks, and some are open; the loop ends by a signal or a promise, too."""
+def _plan(case: DriverCase) -> Examined:
+    """The loop ends by a signal or a promise, too."""
     found = PlainFiles(case.project).read_plan()
     if found is None:
         return passed("none: the loop ends by the exit signal, the promise or --max-iterations")
-    if not found.total:
-        return warned("@fix_plan.md has no `- [ ] task` line", "write one for each task")
-    if found.complete:
-        return warned(f"all {found.total} tasks of @fix_plan.md are ticked: a run ends at once", "add open tasks")
-    return passed(f"{found.done} of {found.total} tasks done")
+    return checks.open_tasks(found, "@fix_plan.md")
 
 
-def ignored(case: driver.DriverCase) -> Examined:
-    """An agent's `git add -A` would commit what isn't ignored."""
-    missing = checks.unignored(case, SAMPLES)
-    if not missing:
-        return passed()
-    return warned(
-        f"git does not ignore {', '.join(missing)}", f"printf '%s\\n' {shlex.join(IGNORED)} >> .gitignore"
-    )
-
-
-def ignore(case: driver.DriverCase) -> str:
-    """Add the patterns to ``.gitignore``."""
-    return checks.ignore(case, SAMPLES, IGNORED)
-
-
-CHECKS: Mapping[str, DoctorCheck[driver.DriverCase]] = {
+CHECKS: Mapping[str, DoctorCheck[DriverCase]] = {
     **checks.MACHINE,
-    "git-repo": DoctorCheck("git repository with commits", git, 60),
-    "ralph-project": DoctorCheck("the project is ready for a loop", kind),
-    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
-    "ralphrc": DoctorCheck("settings can be used", driver.settings),
-    "prompt": DoctorCheck("the prompt is there", prompt),
-    "fix-plan": DoctorCheck("the fix plan has open tasks", plan),
-    **driver.CHECKS,
-    "gitignore": DoctorCheck("git ignores the loop's state", ignored, 60, ignore),
+    "git-repo": _GIT,
+    "ralph-project": DoctorCheck("the project is ready for a loop", _kind),
+    "unserved": _UNSERVED,
+    "ralphrc": DoctorCheck("settings can be used", settings),
+    "prompt": DoctorCheck("the prompt is there", _prompt),
+    "fix-plan": DoctorCheck("the fix plan has open tasks", _plan),
+    **DRIVER,
+    "gitignore": DoctorCheck(
+        "git ignores the loop's state",
+        lambda case: checks.ignored(case, SAMPLES, IGNORED),
+        60,
+        lambda case: checks.ignore(case, SAMPLES, IGNORED),
+    ),
     **{name: STATE[name] for name in ("status-file", "loop-lock", "second-loop", "orphaned-agents")},
+}
+
+
+# -- where there is nothing yet: the shortest way to a first loop ---------------------------------------------
+
+_SIGNS = (".ralph", ".ralphrc", "ralph", "PROMPT.md", "@fix_plan.md", ".claude/ralph", ".claude/ralph-state.json")
+
+
+def is_blank(folder: Path) -> bool:
+    """Say whether a folder has nothing that any loop would have put there, or look for."""
+    return not any(os.path.lexists(folder / name) for name in _SIGNS)
+
+
+class BlankCase(NamedTuple):
+    project: Path
+    env: Mapping[str, str]
+
+
+def _way(case: BlankCase) -> Examined:
+    """Nothing is wrong, but no loop can run either; the CLI that is there decides what to type."""
+    there = _installed(case)
+    name = there[0] if there else DEFAULT_DRIVER
+    lines = (
+        "echo 'What the agent shall do.' > PROMPT.md",
+        f"ralph-bridge run --driver {name} --max-iterations 5",
+        "or, to see one first, without a model: ralph-bridge demo",
+    )
+    clis = f"drivers whose CLI is installed: {', '.join(there)}" if there else "no CLI of our drivers is installed"
+    return failed(f"there is no prompt and no setup in this folder yet; {clis}", "\n          ".join(lines))
+
+
+def _installed(case: BlankCase) -> list[str]:
+    """Name the shipped drivers whose CLI is on PATH; Claude Code's first, as `run` takes it."""
+    from bridge.driver import Driver
+
+    found = []
+    for name in resources.scripts_in([resources.shipped("drivers")], without=resources.NOT_DRIVERS):
+        try:
+            with Driver.load(name, env=dict(case.env), timeout=5) as driver:
+                if shutil.which(driver.cli_binary(), path=case.env.get("PATH")):
+                    found.append(name)
+        except BridgeError:
+            continue
+    return sorted(found, key=lambda name: (name != DEFAULT_DRIVER, name))
+
+
+BLANK_CHECKS: Mapping[str, DoctorCheck[BlankCase]] = {
+    **checks.MACHINE,
+    "git-repo": _GIT,
+    "unserved": _UNSERVED,
+    "ralph-project": DoctorCheck("the project is ready for a loop", _way, 60),
 }

@@ -41,7 +41,7 @@ def _flat(project: Path) -> str:
 
 
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
-    from bridge.setups.dot_ralph.doctor.driver import DriverCase
+    from bridge.setups.dot_ralph.doctor import DriverCase
     from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.plain.doctor import CHECKS
 

@@ -13,8 +13,9 @@ import pytest
 
 from bridge.process.leftovers import MARK
 from bridge.process.table import running_in
-from bridge.setups.bmalph.doctor import CHECKS, BmalphCase
+from bridge.setups.bmalph.doctor import CHECKS
 from bridge.setups.diagnosis import DoctorCheck, Examined, examine, passed
+from bridge.setups.dot_ralph.doctor import DriverCase
 from bridge.setups.dot_ralph.exits import ExitSignals
 from bridge.setups.dot_ralph.files import small, status
 from bridge.setups.dot_ralph.files.status import Status
@@ -32,7 +33,7 @@ def doctor(project: Project, **env: str) -> tuple[int, dict[str, dict[str, Any]]
 
 def some(project: Project, *names: str) -> dict[str, tuple[str, str, str]]:
     """Only these checks, in this process."""
-    case = BmalphCase(project.folder, project.environment())
+    case = DriverCase(project.folder, project.environment())
     found = examine(case, {name: CHECKS[name] for name in names})
     return {each.id: (each.status, each.detail, each.hint) for each in found}
 
@@ -76,10 +77,10 @@ def test_text_for_people(project: Project) -> None:
 
 
 def test_one_check_never_costs_another_its_turn(project: Project) -> None:
-    def broken(_case: BmalphCase) -> Examined:
+    def broken(_case: DriverCase) -> Examined:
         raise RuntimeError("bang")
 
-    def endless(_case: BmalphCase) -> Examined:
+    def endless(_case: DriverCase) -> Examined:
         os.read(reader, 1)
         return passed()
 
@@ -89,7 +90,7 @@ def test_one_check_never_costs_another_its_turn(project: Project) -> None:
         "endless": DoctorCheck("b", endless, timeout=0.05),
         "fine": DoctorCheck("c", lambda _case: passed("here")),
     }
-    found = list(examine(BmalphCase(project.folder, {}), checks))
+    found = list(examine(DriverCase(project.folder, {}), checks))
     os.close(writer)
     assert [(each.id, each.status) for each in found] == [
         ("broken", "failed"),
