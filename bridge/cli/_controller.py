@@ -84,7 +84,7 @@ def _act(control: Controller, folder: Folder, words: Sequence[str], given: Argum
         shown = control.act(given, folder, time.time())
         write(shown.text)
         return shown.code
-    options = control.options(given)
+    options = given.run_options()
     monitor = "monitor" in given.flags
     if monitor:
         _require_tmux()  # first: the agent's name is asked of its driver

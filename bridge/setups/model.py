@@ -255,8 +255,8 @@ class SetupKind:
     own_files: Callable[[Path, Path], Files]
     logs: str = "logs"
     steps: str = ""
-    texts: Callable[[Path], tuple[Path, ...]]
-    traces: Callable[[Path, Path], tuple[Path, ...]]
+    texts: Callable[[Path], tuple[Path, ...]] = lambda state: (state / "live.log",)
+    traces: Callable[[Path, Path], tuple[Path, ...]] = lambda _project, state: (state / "status.json",)
     overview: Callable[[Path, Setup | None, Path, float], Overview]
     rows: Callable[[dict[str, Any], float], Rows]
     checks: Callable[[Path, Setup | None, Mapping[str, str]], tuple[Any, Mapping[str, DoctorCheck[Any]]]]

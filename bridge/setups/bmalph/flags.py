@@ -12,7 +12,6 @@ from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import COMMON, OWN, Arguments, usage
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.settings import KEYS
-from bridge.setups.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from bridge.setups.bmalph.opening import OpenedLoop
     from bridge.setups.dot_ralph.controls import Shown
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.options import RunOptions
 
 USAGE = f"""\
 Usage: ralph_loop.sh [OPTIONS]
@@ -38,7 +38,6 @@ GRAMMAR = flags.grammar(COMMON, OWN)
 
 
 def parse(arguments: Sequence[str]) -> Arguments:
-    """Read the options; see :func:`bridge.setups.dot_ralph.flags.parse`."""
     return flags.parse(arguments, GRAMMAR)
 
 
@@ -60,15 +59,6 @@ def _act(given: Arguments, folder: Folder, now: float) -> Shown:
     return CONTROLS[given.action](folder, now)
 
 
-def _options(given: Arguments) -> RunOptions:
-    return RunOptions(
-        given=given.options,
-        live="live" in given.flags,
-        max_iterations=given.max_iterations,
-        max_minutes=given.max_minutes,
-    )
-
-
 def _open(
     folder: Folder,
     _given: Arguments,
@@ -82,6 +72,5 @@ def _open(
 
 
 CONTROLLER = Controller(
-    usage=USAGE, grammar=GRAMMAR, keys=KEYS, folder=locate, check=_check, act=_act, options=_options, open=_open,
-    by_path=True,
+    usage=USAGE, grammar=GRAMMAR, keys=KEYS, folder=locate, check=_check, act=_act, open=_open, by_path=True,
 )  # fmt: skip

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from bridge.setups.dot_ralph.settings import Settings
     from bridge.stream.analysis import Analysis
 
 GateStatus = Literal["pass", "fail", "skip"]
@@ -43,6 +44,16 @@ class GateSettings:
     mode: Literal["warn", "block", "circuit-breaker"] = "warn"
     timeout: float = 120.0
     on_completion_only: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings) -> GateSettings:
+        return cls(
+            settings.test_command,
+            settings.quality_gates,
+            settings.quality_gate_mode,  # type: ignore[arg-type]
+            settings.quality_gate_timeout,
+            settings.quality_gate_on_completion_only,
+        )
 
 
 @dataclass(frozen=True, slots=True)

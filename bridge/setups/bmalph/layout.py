@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.setups.dot_ralph.signs import BMALPH, RC, frankbria, other_system, there
+from bridge.setups.dot_ralph.folder import BMALPH, RC, frankbria, other_system, there
 
 if TYPE_CHECKING:
     from bridge.setups.dot_ralph.folder import Folder

@@ -11,8 +11,9 @@ from bridge.errors import ConfigurationError
 from bridge.git.repository import Repository
 from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.setups.bmalph import layout
-from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
-from bridge.setups.dot_ralph import rc
+from bridge.setups.bmalph.policy import BmalphPolicy, BmalphState
+from bridge.setups.dot_ralph import opening, rc
+from bridge.setups.dot_ralph.common import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.opening import (
     given_settings,
@@ -72,7 +73,6 @@ class OpenedLoop(ControlledLoop):
         return self.folder.shown, samples(self.folder)
 
     def preview(self) -> tuple[Sequence[str], Command]:
-        from bridge.setups.bmalph.policy import BmalphState
         from bridge.setups.bmalph.store import context_of
         from bridge.setups.dot_ralph.files import sessions
         from bridge.setups.dot_ralph.folder import read_plan
@@ -100,7 +100,6 @@ class OpenedLoop(ControlledLoop):
     ) -> Generator[LoopEvent, None, None]:
         """Run it; see :func:`bridge.loop.runner.run_loop`. Nobody is asked whether it is to end at a limit."""
         del leaving
-        from bridge.setups.bmalph.policy import BmalphState
         from bridge.setups.bmalph.store import BmalphStore
         from bridge.turn.driver import DriverTool
 
@@ -111,6 +110,30 @@ class OpenedLoop(ControlledLoop):
             BmalphStore(self.folder, self.settings, self.loop, driver=name, on_log=on_log),
             BmalphState(),
         )
+
+
+def loop_settings(
+    folder: Folder, settings: Settings, options: RunOptions, *, env: Mapping[str, str]
+) -> LoopSettings:
+    """The agent gets RALPH_DIR."""
+    loop = opening.loop_settings(
+        folder, settings, options, env={**env, "RALPH_DIR": folder.shown}, live=options.live
+    )
+    return replace(loop, write_timeout=settings.write_timeout, heartbeat_seconds=settings.heartbeat_seconds)
+
+
+def loop_policy(settings: Settings, loop: LoopSettings) -> BmalphPolicy:
+    return BmalphPolicy(
+        limits=loop.limits,
+        pauses=loop.pauses,
+        breaker=replace(
+            breaker_settings(settings),
+            count_denials=settings.permission_denial_mode == "threshold",
+            read_only_timeouts=settings.cb_read_only_timeout_threshold,
+        ),
+        halt_on_denial=settings.permission_denial_mode == "halt",
+        calls_per_hour=settings.max_calls_per_hour,
+    )
 
 
 @contextmanager

@@ -14,12 +14,15 @@ from bridge.loop.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.loop.plan import whole_characters
 from bridge.process.argv import os_arguments
 from bridge.process.program import Program
+from bridge.setups.dot_ralph.files.small import read_line
 from bridge.stream.events import read_output
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from bridge.loop.handler import Turn
+    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.settings import Settings
     from bridge.turn.driver import LoopDriver
     from bridge.turn.tool import TurnSettings
 
@@ -53,6 +56,16 @@ class ReviewSettings:
     tools: str = "Read,Glob,Grep"
     usual_tools: str = ""
     last_head: str = ""
+
+    @classmethod
+    def of(cls, folder: Folder, settings: Settings) -> ReviewSettings:
+        return cls(
+            settings.review_mode,
+            settings.review_interval,
+            prompt=f"{folder.shown}/REVIEW_PROMPT.md",
+            usual_tools=settings.allowed_tools,
+            last_head=read_line(folder, ".review_last_sha"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

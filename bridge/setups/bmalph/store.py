@@ -11,10 +11,9 @@ from bridge.loop.events import ReviewEnded
 from bridge.loop.outcome import left_session
 from bridge.loop.plan import context_for
 from bridge.setups.bmalph import gates
-from bridge.setups.bmalph.loop_settings import gate_settings, review_settings
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.setups.bmalph.recording import BmalphRecorder
-from bridge.setups.bmalph.review import ReviewFacts, findings_text, review, review_due
+from bridge.setups.bmalph.review import ReviewFacts, ReviewSettings, findings_text, review, review_due
 from bridge.setups.bmalph.stories import track
 from bridge.setups.dot_ralph.files import small
 from bridge.setups.dot_ralph.folder import read_plan
@@ -58,8 +57,8 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
     ) -> None:
         super().__init__(folder, settings, loop, on_log=on_log, now=now)
         self.settings = settings
-        self._gates = gate_settings(settings)
-        self._review = review_settings(folder, settings)
+        self._gates = gates.GateSettings.of(settings)
+        self._review = ReviewSettings.of(folder, settings)
         self._reviewed = self._review.last_head
         self.writer: BmalphRecorder = BmalphRecorder(
             folder, settings, driver=driver, started=timestamps.iso(now()), log=self.log

@@ -81,7 +81,6 @@ class Controller:
         folder: the loop's folder of a project.
         check: raises BridgeError for a folder in which no loop is to start.
         act: does at once what an option asks for, given the time.
-        options: what a loop is asked.
         open: checks everything and loads what runs; with what is asked, who gets notices, and the environment.
         hand_over: becomes the original, with its words; None: the stand-in has no such way.
         by_path: in tmux the loop is started by its controller; else by ``ralph-bridge run``.
@@ -97,7 +96,6 @@ class Controller:
     folder: Callable[[str | Path], Folder]
     check: Callable[[Folder], None] = lambda _folder: None
     act: Callable[[Arguments, Folder, float], Shown]
-    options: Callable[[Arguments], RunOptions]
     open: Callable[
         [Folder, Arguments, RunOptions, Callable[[str], None], Mapping[str, str]],
         AbstractContextManager[ControlledLoop],

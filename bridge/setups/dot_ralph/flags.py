@@ -7,6 +7,7 @@ There is no ``--option=value`` of the original's options, and short ones are not
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from bridge.setups.settings import GivenOption
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bridge.setups.options import RunOptions
     from bridge.setups.settings import SettingKey
 
 
@@ -157,17 +159,25 @@ class Arguments:
         """Return the value that counts of an option that is no setting; None: it wasn't given."""
         return self.own.get(option, [None])[-1]
 
-    @property
-    def max_iterations(self) -> int | None:
-        """How many runs there are at most; None: any number."""
-        given = self.last("--max-iterations")
-        return None if given is None else int(given)
+    def run_options(self) -> RunOptions:
+        """What is asked of the loop. Settings know whole minutes: of a part of one the run is told beside them."""
+        from bridge.setups.options import RunOptions
 
-    @property
-    def max_minutes(self) -> float | None:
-        """Minutes after which the loop ends; None: never."""
-        given = self.last("--max-minutes")
-        return None if given is None else float(given)
+        settings, minutes = dict(self.options), None
+        if (timeout := settings.get("timeout_minutes")) is not None and "." in timeout.text:
+            minutes = float(timeout.text)
+            settings["timeout_minutes"] = timeout._replace(text=str(math.ceil(minutes)))
+        iterations, most = self.last("--max-iterations"), self.last("--max-minutes")
+        return RunOptions(
+            given=settings,
+            settings=dict(pair.split("=", 1) for pair in self.own.get("--set", ())),
+            driver=self.last("--driver"),
+            max_iterations=None if iterations is None else int(iterations),
+            max_minutes=None if most is None else float(most),
+            timeout=minutes,
+            promise=self.last("--completion-promise"),
+            live="live" in self.flags,
+        )
 
 
 def parse(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:

@@ -13,11 +13,10 @@ from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, fail
 from bridge.setups.dot_ralph.doctor import FolderCase
 from bridge.setups.dot_ralph.state_checks import MACHINE, STATE
 from bridge.setups.frankbria import adoption, rc
-from bridge.setups.frankbria.claude import command_words
-from bridge.setups.frankbria.differences import differences
+from bridge.setups.frankbria.commands import command_words
+from bridge.setups.frankbria.differences import differences, provider_scripts, refuse
 from bridge.setups.frankbria.layout import PLAN, missing_parts, read_plan
-from bridge.setups.frankbria.refusals import provider_scripts, refuse
-from bridge.setups.frankbria.settings import FrankbriaSettings, agents_environment, resolve
+from bridge.setups.frankbria.settings import FrankbriaSettings, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +39,9 @@ class FrankbriaCase(FolderCase[FrankbriaSettings]):
     @cached_property
     def cli(self) -> str:
         """The program that a loop would start."""
-        agents_env, _ = agents_environment(self.project, self.settings, self.env)
+        agents_env, _ = rc.agents_environment(
+            self.project, self.settings.shell_init_file, self.settings.exported, self.env
+        )
         return command_words(self.settings.code_cmd, self.project, agents_env)[0]
 
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import math
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.errors import ConfigurationError
 from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, usage, whole
-from bridge.setups.frankbria.adoption import hand_over
+from bridge.setups.frankbria.adoption import hand_over, installed
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.reading import allowed_tools
 from bridge.setups.frankbria.settings import KEYS
-from bridge.setups.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from typing import NoReturn
 
     from bridge.setups.dot_ralph.controls import Shown
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.opening import FrankbriaLoop
+    from bridge.setups.options import RunOptions
 
 _TOOL = re.compile(r"(?:[A-Z][A-Za-z]*|mcp__[\w.*-]+|\*)(?:\(.+\))?", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -119,7 +121,6 @@ Queue options go to the original. Sandboxes and GitHub issues are the original's
 
 
 def parse(arguments: Sequence[str]) -> Arguments:
-    """Read the options; see :func:`bridge.setups.dot_ralph.flags.parse`."""
     return flags.parse(arguments, GRAMMAR)
 
 
@@ -128,39 +129,43 @@ def sandboxed(given: Arguments) -> list[str]:
     return [option for option in (*given.own, *given.flags) if option in _SANDBOX or option.startswith("--sandbox")]
 
 
-def timeout(given: Arguments) -> float | None:
-    """Take a part of a minute out of the settings, which know whole ones; return the seconds, or None."""
-    option = given.options.get("timeout_minutes")
-    if option is None or "." not in option.text:
-        return None
-    given.options["timeout_minutes"] = option._replace(text=str(math.ceil(float(option.text))))
-    return float(option.text) * 60
-
-
-def extra(given: Arguments) -> dict[str, str]:
-    """Return what ``--set`` gives, by name."""
-    pairs = (pair.partition("=") for pair in given.own.get("--set", ()))
-    return {name: value for name, _, value in pairs}
-
-
 def _act(given: Arguments, folder: Folder, now: float) -> Shown:
-    from bridge.setups.frankbria.controls import act
+    """Do at once what an option asks for. Without a loop's folder nothing is created (trap F27).
 
-    return act(given.action, given.words, folder, now)
+    Raises:
+        ConfigurationError: a rollback that can't be; says why.
+        ProjectBusy: a rollback while a loop is at work.
+    """
+    from bridge.setups.dot_ralph.controls import CONTROLS, Shown
+    from bridge.setups.frankbria.backups import Backups
+    from bridge.setups.projects import project_lock
+
+    words = given.words
+    if given.action == "queue":
+        _become_queue(words)
+    if given.action != "rollback":
+        return CONTROLS[given.action](folder, now)
+    backups = Backups(folder, os.environ)
+    if words:
+        if not folder.path.is_dir():
+            raise ConfigurationError(f"there is no {folder.shown} in {folder.project}")
+        with project_lock(folder.path, folder.project):
+            return Shown(backups.back_to(words[0]) + "\n")
+    names = backups.names()
+    if not names:
+        return Shown("There are no backups (`--backup` makes one before each run).\n", 1)
+    return Shown("Backups, the newest first:\n" + "".join(f"  {name}\n" for name in names))
 
 
-def _options(given: Arguments) -> RunOptions:
-    seconds = timeout(given)
-    return RunOptions(
-        given=given.options,
-        settings=extra(given),
-        driver=given.last("--driver"),
-        max_iterations=given.max_iterations,
-        max_minutes=given.max_minutes,
-        timeout=None if seconds is None else seconds / 60,
-        promise=given.last("--completion-promise"),
-        live=False,
-    )
+def _become_queue(words: Sequence[str]) -> NoReturn:
+    """Become the original's queue, which is a program of its own."""
+    program = installed().with_name("ralph_queue.sh")
+    try:
+        os.execv(program, [str(program), *map(os.fsdecode, words)])  # noqa: S606
+    except OSError as error:
+        raise ConfigurationError(
+            f"the queue is the original's, and {program} can't be started: {error.strerror}\n  next: install it"
+        ) from error
 
 
 def _open(
@@ -177,5 +182,5 @@ def _open(
 
 CONTROLLER = Controller(
     usage=USAGE, usage_on_stdout=True, grammar=GRAMMAR, keys=KEYS, names=("HOME",), folder=folder_of, act=_act,
-    options=_options, open=_open, hand_over=hand_over, outlives_terminal=True, asks=True,
+    open=_open, hand_over=hand_over, outlives_terminal=True, asks=True,
 )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.dot_ralph import parts
-from bridge.setups.model import Installation, PlanKind, SetupKind
+from bridge.setups.dot_ralph.kind import DotRalphKind
+from bridge.setups.model import Installation, PlanKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -74,7 +74,7 @@ def _optional(project: Path, text: str) -> Collection[int]:
 
 def _reset(project: Path) -> list[str]:
     from bridge.setups.dot_ralph.controls import reset_state
-    from bridge.setups.dot_ralph.signs import frankbria
+    from bridge.setups.dot_ralph.folder import frankbria
     from bridge.setups.frankbria.layout import folder_of
 
     return reset_state(folder_of(project)) if frankbria(project) else []
@@ -86,9 +86,8 @@ def _adopted(project: Path, named: bool) -> Setup | None:
     return adoption.at(project) if named or adoption.is_adopted(project) else None
 
 
-def detect(folder: Path) -> Setup | None:
-    """Recognise the setup in the project `folder`: at least three of its four files, and nobody else's."""
-    from bridge.setups.dot_ralph.signs import frankbria
+def _detect(folder: Path) -> Setup | None:
+    from bridge.setups.dot_ralph.folder import frankbria
 
     if not (found := frankbria(folder)):
         return None
@@ -97,10 +96,9 @@ def detect(folder: Path) -> Setup | None:
     return adoption.at(folder, found)
 
 
-def missing(folder: Path) -> tuple[str, ...]:
-    """Name what would show the setup and is not in `folder`; empty when `detect` finds it."""
+def _missing(folder: Path) -> tuple[str, ...]:
     from bridge.setups.bmalph.layout import look
-    from bridge.setups.dot_ralph.signs import frankbria
+    from bridge.setups.dot_ralph.folder import frankbria
     from bridge.setups.frankbria.layout import flat, folder_of, missing_parts
 
     if frankbria(folder):
@@ -131,29 +129,11 @@ def _refuse(project: Path) -> None:
     refuse_flat(project)
 
 
-KIND = SetupKind(
-    name="frankbria",
-    title="frankbria's ralph",
-    page="frankbria",
-    folders=(".ralph",),
-    signs=((".ralph",),),
-    options=frozenset(
-        ("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume"),
-    ),
-    settings=_settings,
-    state=lambda project, _setup: project / ".ralph",
-    open=_open,
-    own_files=parts.own_files,
-    texts=parts.texts,
-    traces=parts.traces,
-    overview=_overview,
-    rows=parts.rows,
-    checks=_checks,
-    plan=PlanKind(files=(".ralph/fix_plan.md",), always=True, aside=_optional),
-    endless=True,
-    installation=Installation(detect, missing, _adopt, _eject, adopted=_adopted, refuse=_refuse),
-    reset=_reset,
-    own_words=True,
-    controller=_controller,
-    programs=("ralph_loop.sh",),
-)
+KIND = DotRalphKind(
+    name="frankbria", title="frankbria's ralph", page="frankbria",
+    options=frozenset(("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume")),
+    settings=_settings, state=lambda project, _setup: project / ".ralph", open=_open, overview=_overview,
+    checks=_checks, plan=PlanKind(files=(".ralph/fix_plan.md",), always=True, aside=_optional), endless=True,
+    installation=Installation(_detect, _missing, _adopt, _eject, adopted=_adopted, refuse=_refuse), reset=_reset,
+    own_words=True, controller=_controller, programs=("ralph_loop.sh",),
+)  # fmt: skip

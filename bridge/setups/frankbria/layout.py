@@ -11,22 +11,21 @@ from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE
 from bridge.loop.plan import Plan, parse_plan
 from bridge.records import read_text
-from bridge.setups.dot_ralph import folder as folders
-from bridge.setups.dot_ralph.folder import Folder
-from bridge.setups.dot_ralph.signs import FRANKBRIA, RC, other_system
+from bridge.setups.dot_ralph.folder import FRANKBRIA, RC, Folder, Shapes, other_system
 from bridge.setups.frankbria.adoption import is_adopted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PLAN = ".ralph/fix_plan.md"
+_SHAPES = Shapes(one_session=True, session_json=True, read_only_counter=False, tokens=True)
 _FLAT = ("PROMPT.md", "@fix_plan.md", "@AGENT.md")
 
 
 def folder_of(project: str | os.PathLike[str]) -> Folder:
     """The loop's folder of a project; RALPH_DIR has no say in it, as in the original."""
     base = Path(os.path.abspath(project))
-    return Folder(base, base / ".ralph", shapes=folders.FRANKBRIA)
+    return Folder(base, base / ".ralph", shapes=_SHAPES)
 
 
 def missing_parts(project: Path) -> tuple[str, ...]:

@@ -19,11 +19,11 @@ from bridge.setups.dot_ralph.opening import (
     run_in_folder,
 )
 from bridge.setups.frankbria import rc
-from bridge.setups.frankbria.claude import ClaudeCommands
+from bridge.setups.frankbria.commands import ClaudeCommands, about_settings, load_driver
+from bridge.setups.frankbria.differences import refuse
 from bridge.setups.frankbria.layout import missing_parts, refuse_flat
 from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
-from bridge.setups.frankbria.refusals import refuse
-from bridge.setups.frankbria.settings import KEYS, agents_environment, resolve
+from bridge.setups.frankbria.settings import KEYS, resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
 from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
@@ -199,7 +199,7 @@ def open_loop(
     settings = ready(folder, options, env, sandboxed=sandboxed)
     busy(folder)
     told = list(settings.notices)
-    agents_env, wrong = agents_environment(folder.project, settings, env)
+    agents_env, wrong = rc.agents_environment(folder.project, settings.shell_init_file, settings.exported, env)
     told += wrong
     live = settings.live or (options.live and settings.output_format == "json")
     loop = loop_settings(folder, settings, options, env=agents_env, live=live)
@@ -221,9 +221,7 @@ def open_loop(
             told.append(f"{settings.code_cmd} is {version}, older than CLAUDE_MIN_VERSION {least}; it may still do")
         yield opened(claude, "claude", settings.code_cmd, version)
         return
-    from bridge.setups.frankbria.drivers import about_settings, load
-
-    with load(named, folder, settings, options.globals, agents_env) as script:
+    with load_driver(named, folder, settings, options.globals, agents_env) as script:
         told += about_settings(settings, script)
         shown = f"{script.display_name()} (driver {script.script})"
         yield opened(script, f"driver {script.script.stem}", shown)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.files import read_bytes, usable
+from bridge.process.ask import TOO_LONG, ask
 from bridge.setups.assignments import read_assignments
-from bridge.setups.dot_ralph.signs import RC as FILE
+from bridge.setups.dot_ralph.folder import RC as FILE
 from bridge.setups.settings import RcEntry
 
 if TYPE_CHECKING:
@@ -89,3 +90,34 @@ def parse(text: str, env: Mapping[str, str]) -> RcScript:
         ),
         exists=True,
     )
+
+
+_PATIENCE = 30.0  # s: a shell's initialisation may load version managers
+_OF_BASH = frozenset({"_", "SHLVL", "OLDPWD", "PWD"})
+_PRINT = 'file=$1; shift; . "$file" >&2; env -0 >&3'
+
+
+def agents_environment(
+    project: Path, name: str, exported: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the agent's environment, with what ``.ralphrc`` exports, and what people should know.
+
+    RALPH_SHELL_INIT_FILE (`name`) is the user's own shell code: bash sources it, and what it exports counts (PATH
+    above all).
+    """
+    found = {**env, **exported}
+    if not name:
+        return found, []
+    path = os.path.join(found.get("HOME", ""), name[2:]) if name.startswith("~/") else name
+    if not os.path.isfile(os.path.join(project, path)):
+        return found, [f"RALPH_SHELL_INIT_FILE {name} is not there; the loop goes on without it"]
+    if "/" not in path:
+        path = f"./{path}"  # a name alone is looked up on PATH
+    code = f"exec 3>&1 >&2; {_PRINT}"
+    done = ask(["bash", "-c", code, "bash", path], cwd=project, env=found, patience=_PATIENCE)
+    if not done.out:
+        why = f"it took longer than {_PATIENCE:g} s" if done.status == TOO_LONG else f"exit status {done.status}"
+        return found, [f"RALPH_SHELL_INIT_FILE {name} can't be used: {why}; the loop goes on without it"]
+    pairs = (entry.partition("=") for entry in os.fsdecode(done.out).split("\0") if entry)
+    made = {key: value for key, _, value in pairs if key not in _OF_BASH}
+    return made | {key: found[key] for key in _OF_BASH if key in found}, []

@@ -1,4 +1,4 @@
-"""What an answer says in this loop's words: questions, refused compound commands, ``.response_analysis``. Pure."""
+"""What is made of a turn in this loop's words: questions, refused compound commands, notifications. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
+from bridge.loop.policy import Verdict
+from bridge.setups.dot_ralph.controller import Notification
 from bridge.stream.status import parse_status
 
 if TYPE_CHECKING:
@@ -125,3 +128,21 @@ def document(outcome: FrankbriaOutcome, output_file: str) -> dict[str, Any]:
         "output_format": analysis.output_format,
         "analysis": inner,
     }
+
+
+def notification(event: LoopEvent) -> Notification | None:
+    """What is worth a notification on the desktop (ENABLE_NOTIFICATIONS)."""
+    match event:
+        case Waiting(first=True, reason="rate_limit" | "tokens_per_hour"):
+            return Notification("Ralph - rate limit", event.detail)
+        case Waiting(first=True, reason="api_limit"):
+            return Notification("Ralph - API limit", event.detail)
+        case IterationEnded() if event.outcome.failure is not None and event.outcome.limit is None:
+            return Notification("Ralph - error", f"Loop #{event.iteration} failed: {event.outcome.failure}")
+        case IterationEnded() if event.outcome.failure is None:
+            return Notification("Ralph - loop finished", f"Loop #{event.iteration} is done")
+        case LoopEnded() if event.verdict is Verdict.COMPLETE:
+            return Notification("Ralph - complete", f"{event.reason}: {event.detail}")
+        case LoopEnded():
+            return Notification("Ralph - halted", f"{event.reason}: {event.detail}")
+    return None

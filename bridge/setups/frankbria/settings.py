@@ -8,13 +8,11 @@ A variable that is set and empty is as if it were not set.
 from __future__ import annotations
 
 import difflib
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.process.ask import TOO_LONG, ask
 from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
-from bridge.setups.dot_ralph.signs import RC
+from bridge.setups.dot_ralph.folder import RC
 from bridge.setups.settings import (
     COUNT,
     POSITIVE,
@@ -34,7 +32,6 @@ from bridge.setups.settings import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.rc import RcScript
@@ -189,39 +186,3 @@ def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:
         if name not in _NAMES | ELSEWHERE and (close := difflib.get_close_matches(name, _NAMES, 1, 0.85)):
             told.append(f"{RC} line {entry.line}: {name} is no setting; did you mean {close[0]}?")
     return told
-
-
-_PATIENCE = 30.0  # s: a shell's initialisation may load version managers
-_OF_BASH = frozenset({"_", "SHLVL", "OLDPWD", "PWD"})
-_PRINT = 'file=$1; shift; . "$file" >&2; env -0 >&3'
-
-
-def agents_environment(
-    project: Path, settings: FrankbriaSettings, env: Mapping[str, str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the agent's environment, and what people should be told.
-
-    The file is the user's own shell code: bash sources it, and what it exports counts (PATH above all).
-
-    Args:
-        project: the project's folder.
-        settings: of the project.
-        env: of this process.
-    """
-    found = {**env, **settings.exported}
-    if not settings.shell_init_file:
-        return found, []
-    name = settings.shell_init_file
-    path = os.path.join(found.get("HOME", ""), name[2:]) if name.startswith("~/") else name
-    if not os.path.isfile(os.path.join(project, path)):
-        return found, [f"RALPH_SHELL_INIT_FILE {name} is not there; the loop goes on without it"]
-    if "/" not in path:
-        path = f"./{path}"  # a name alone is looked up on PATH
-    code = f"exec 3>&1 >&2; {_PRINT}"
-    done = ask(["bash", "-c", code, "bash", path], cwd=project, env=found, patience=_PATIENCE)
-    if not done.out:
-        why = f"it took longer than {_PATIENCE:g} s" if done.status == TOO_LONG else f"exit status {done.status}"
-        return found, [f"RALPH_SHELL_INIT_FILE {name} can't be used: {why}; the loop goes on without it"]
-    pairs = (entry.partition("=") for entry in os.fsdecode(done.out).split("\0") if entry)
-    made = {key: value for key, _, value in pairs if key not in _OF_BASH}
-    return made | {key: found[key] for key in _OF_BASH if key in found}, []

@@ -15,9 +15,8 @@ from bridge.setups.dot_ralph.files import crash, small
 from bridge.setups.dot_ralph.store import FolderStore, keep_stream
 from bridge.setups.frankbria.backups import Backups
 from bridge.setups.frankbria.layout import missing_parts, read_plan
-from bridge.setups.frankbria.notifications import notification
 from bridge.setups.frankbria.policy import FrankbriaOutcome, FrankbriaState
-from bridge.setups.frankbria.reading import compound_commands, judged, questions_in
+from bridge.setups.frankbria.reading import compound_commands, judged, notification, questions_in
 from bridge.setups.frankbria.recording import FrankbriaRecorder
 from bridge.setups.frankbria.versions import NewerVersion
 from bridge.turn.tool import TurnRequest

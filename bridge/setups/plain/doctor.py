@@ -12,6 +12,7 @@ from bridge.errors import BridgeError
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
 from bridge.setups.dot_ralph.doctor import DRIVER, DriverCase, settings
 from bridge.setups.dot_ralph.state_checks import STATE
+from bridge.setups.plain.handler import PlainFiles
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.projects import find_prompt
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.dot_ralph import parts
-from bridge.setups.model import PlanKind, SetupKind
+from bridge.setups.dot_ralph.kind import DotRalphKind, overview
+from bridge.setups.model import PlanKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,13 +28,12 @@ def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Ov
     from bridge.setups import detect
 
     found = [setup] if setup is not None else detect(project)
-    return parts.overview(project, state, now, next((each.flavour for each in found), "") or _flat(project))
+    return overview(project, state, now, next((each.flavour for each in found), "") or _flat(project))
 
 
 def _flat(project: Path) -> str:
     """Say that there are a prompt and no ``.ralph`` yet."""
-    from bridge.setups.dot_ralph.folder import locate
-    from bridge.setups.dot_ralph.signs import other_system
+    from bridge.setups.dot_ralph.folder import locate, other_system
 
     prompt = (project / "PROMPT.md").is_file() and not locate(project).path.exists()
     return "flat" if prompt and not other_system(project) else ""
@@ -59,36 +58,12 @@ def _reset(project: Path) -> list[str]:
     return reset_state(locate(project))
 
 
-KIND = SetupKind(
-    name="plain",
-    title="a folder with a prompt",
-    page="setups",
-    folders=(".ralph",),
-    signs=((".ralph",), ("PROMPT.md",)),
-    options=frozenset(
-        (
-            "driver",
-            "agent",
-            "prompt",
-            "max_failures",
-            "max_idle",
-            "promise",
-            "allowed_tools",
-            "live",
-            "resume",
-            "lift",
-            "dry_run",
-        ),
-    ),
-    settings=parts.settings,
-    state=parts.state,
-    open=_open,
-    own_files=parts.own_files,
-    texts=parts.texts,
-    traces=parts.traces,
-    overview=_overview,
-    rows=parts.rows,
-    checks=_checks,
+KIND = DotRalphKind(
+    name="plain", title="a folder with a prompt", page="setups", signs=((".ralph",), ("PROMPT.md",)),
+    options=frozenset((
+        "driver", "agent", "prompt", "max_failures", "max_idle", "promise", "allowed_tools", "live", "resume",
+        "lift", "dry_run",
+    )),
+    open=_open, overview=_overview, checks=_checks, reset=_reset,
     plan=PlanKind(files=(".ralph/@fix_plan.md", "@fix_plan.md")),
-    reset=_reset,
-)
+)  # fmt: skip

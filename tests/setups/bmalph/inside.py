@@ -11,8 +11,7 @@ from bridge.driver import Driver
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
 from bridge.loop.runner import run_loop
-from bridge.setups.bmalph.loop_settings import loop_policy, loop_settings
-from bridge.setups.bmalph.opening import ready
+from bridge.setups.bmalph.opening import loop_policy, loop_settings, ready
 from bridge.setups.bmalph.policy import BmalphState
 from bridge.setups.bmalph.store import BmalphStore
 from bridge.setups.dot_ralph.folder import locate

@@ -32,9 +32,11 @@ def test_options(words: list[str], fields: dict[str, GivenOption]) -> None:
 
 def test_c7_limits() -> None:
     plan = parse(["--max-minutes", "0.5", "-v", "--max-iterations", "20", "--max-minutes", "90"])
-    assert (plan.action, plan.max_iterations, plan.max_minutes) == ("run", 20, 90.0)
+    options = plan.run_options()
+    assert (plan.action, options.max_iterations, options.max_minutes) == ("run", 20, 90.0)
     assert plan.options == {"verbose": GivenOption("-v", "true")}
-    assert (parse([]).max_iterations, parse([]).max_minutes) == (None, None)
+    options = parse([]).run_options()
+    assert (options.max_iterations, options.max_minutes) == (None, None)
 
 
 def test_live_and_monitor() -> None:

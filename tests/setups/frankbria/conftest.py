@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,12 +15,11 @@ import pytest
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
 from bridge.loop.runner import run_loop
-from bridge.setups.frankbria.flags import extra, parse, sandboxed
+from bridge.setups.frankbria.flags import parse, sandboxed
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.opening import open_loop, policy
 from bridge.setups.frankbria.policy import FrankbriaState
 from bridge.setups.frankbria.store import FrankbriaStore
-from bridge.setups.options import RunOptions
 from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
 from tests.command import MAIN
@@ -181,15 +180,9 @@ class Project:
         assert given.action == "run", given.message
         full = self.home.environment(**env)
         clock, told, log = time or Time(), list[str](), list[tuple[str, str]]()
-        most = given.max_iterations or 12
-        options = RunOptions(
-            given=given.options,
-            settings=extra(given),
-            driver=given.last("--driver"),
-            max_iterations=most,
-            timeout=None if timeout is None else timeout / 60,
-            live=False,
-        )
+        options = given.run_options()
+        most = options.max_iterations or 12
+        options = replace(options, max_iterations=most, timeout=None if timeout is None else timeout / 60)
         folder = folder_of(self.path)
         with open_loop(folder, options, told.append, env=full, sandboxed=sandboxed(given)) as opened:
             store = FrankbriaStore(

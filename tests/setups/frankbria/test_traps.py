@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def settings_of(project: Project, *words: str, **env: str) -> FrankbriaSettings:
-    from bridge.setups.frankbria.flags import extra, parse
+    from bridge.setups.frankbria.flags import parse
 
     given = parse(list(words))
     assert given.action == "run", given.message
     return ready(
         folder_of(project.path),
-        RunOptions(given=given.options, settings=extra(given)),
+        RunOptions(given=given.options, settings=given.run_options().settings),
         project.home.environment(**env),
     )
 

@@ -1,4 +1,4 @@
-"""The original's command line: claude with the project's prompt, as that loop builds it, and no script in between.
+"""What runs the turns: claude with the original's command line and no script in between, or a driver.
 
 ``CMD [--model M] [--effort E] [--output-format json] [--allowedTools T...] [--resume S] [--append-system-prompt C]
 -p PROMPT``; no permission mode is added, and nothing that permits more than the settings say.
@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.process.argv import MAX_ARGUMENT
+from bridge.resources import os_text
 from bridge.session_id import extract_session_id, lines_of, validate_session_id
+from bridge.setups.dot_ralph.tools import unknown_tools
 from bridge.setups.frankbria.reading import allowed_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from bridge.driver import Driver
+    from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.settings import FrankbriaSettings
 
 # Text as it comes, the tools as they begin, what they were given when that is known, what sub-agents do. The signs
@@ -88,7 +92,6 @@ class ClaudeCommands:
         return None
 
     def offer_stdin(self) -> None:
-        """Nothing is on stdin yet."""
         self._stdin = ""
 
     def command_stdin(self) -> str:
@@ -133,15 +136,12 @@ class ClaudeCommands:
         return [*argv, "--verbose", "--include-partial-messages"]
 
     def supports_sessions(self) -> bool:
-        """Runs can be resumed."""
         return True
 
     def supports_live_output(self) -> bool:
-        """Events come while it runs."""
         return True
 
     def stream_filter(self) -> str:
-        """Return the jq program that turns events into text."""
         return _FILTER.replace("ARGUMENT", _ARGUMENT if self._settings.show_tool_args else '""')
 
     def recover_session_id(self, output_file: str) -> str | None:
@@ -151,3 +151,51 @@ class ClaudeCommands:
             OutputNotFound, OutputUnreadable: there is none to read.
         """
         return validate_session_id(extract_session_id(lines_of(output_file)) or "")
+
+
+# -- --driver: another CLI than claude ------------------------------------------------------------------------
+
+_OF_CLAUDE = {
+    "code_cmd": "the driver starts its own CLI",
+    "model": "the driver has no option for it",
+    "effort": "the driver has no option for it",
+    "show_tool_args": "the driver has a display of its own",
+    "claude_min_version": "the driver knows its own CLI",
+}
+
+
+def load_driver(
+    name: str, folder: Folder, settings: FrankbriaSettings, extra: Mapping[str, str], env: Mapping[str, str]
+) -> Driver:
+    """Load a driver, ours by name or any by path; raises `BridgeError`."""
+    from bridge.driver import Driver
+
+    globals_of = {**settings.shell_globals(folder), **extra}
+    return Driver.load(
+        name,
+        folders=folder.all_drivers,
+        cwd=folder.project,
+        env=dict(env),
+        settings={key: os_text(value) for key, value in globals_of.items()},
+    )
+
+
+def about_settings(settings: FrankbriaSettings, driver: Driver) -> Iterator[str]:
+    """Say which settings that somebody has made the driver can't honour; raises `HookError`."""
+    name = driver.display_name()
+    given = {key: source for key, source in settings.sources.items() if source.kind != "default"}
+    for field, why in _OF_CLAUDE.items():
+        if field in given and str(getattr(settings, field)) not in ("claude", "", "False"):
+            yield f"{given[field].name} {given[field].where} does nothing with {name}: {why}"
+    if "allowed_tools" in given:
+        source = given["allowed_tools"]
+        if not driver.supports_tool_allowlist():
+            yield f"{source.name} {source.where} does nothing with {name}: it has no list of allowed tools"
+        elif unknown := unknown_tools(settings.allowed_tools, driver.valid_tools()):
+            yield f"{source.name} {source.where} names tools that {name} doesn't have: {', '.join(unknown)}"
+    if settings.session_continuity and not driver.supports_sessions():
+        yield f"SESSION_CONTINUITY does nothing with {name}: it has no sessions to resume"
+    if settings.live and not driver.supports_live_output():
+        yield f"{given['live'].name} does nothing with {name}: its output comes at the end of a run"
+    if settings.max_tokens_per_hour:
+        yield f"MAX_TOKENS_PER_HOUR counts what {name} reports, which may be nothing"

@@ -1,0 +1,64 @@
+"""What a kind of setup is whose loop keeps its state in ``.ralph``; a kind says what of it is otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.setups.model import Overview, Rows, Setup, SetupKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from bridge.git.repository import Files
+    from bridge.setups.settings import SettingKey
+
+
+def _settings() -> Sequence[SettingKey]:
+    """Those of drivers, and of the loops that run them."""
+    from bridge.setups.dot_ralph.settings import KEYS
+
+    return KEYS
+
+
+def _state(project: Path, _setup: Setup | None) -> Path:
+    from bridge.setups.dot_ralph.folder import locate
+
+    return locate(project).path
+
+
+def _own_files(project: Path, _home: Path) -> Files:
+    from bridge.setups.dot_ralph import folder
+
+    return folder.own_files(folder.locate(project))
+
+
+def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
+    return overview(project, state, now, "" if setup is None else setup.flavour)
+
+
+def overview(project: Path, state: Path, now: float, flavour: str) -> Overview:
+    from bridge.setups.dot_ralph.folder import locate
+    from bridge.setups.dot_ralph.overview import examine
+
+    return examine(locate(project), state, now, flavour)
+
+
+def _rows(seen: dict[str, Any], now: float) -> Rows:
+    from bridge.setups.dot_ralph import overview
+
+    return overview.rows(seen, now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DotRalphKind(SetupKind):
+    """Such a kind, with what all of them have."""
+
+    folders: tuple[str, ...] = (".ralph",)
+    signs: tuple[tuple[str, ...], ...] = ((".ralph",),)
+    settings: Callable[[], Sequence[SettingKey]] | None = _settings
+    state: Callable[[Path, Setup | None], Path] = _state
+    own_files: Callable[[Path, Path], Files] = _own_files
+    overview: Callable[[Path, Setup | None, Path, float], Overview] = _overview
+    rows: Callable[[dict[str, Any], float], Rows] = _rows
