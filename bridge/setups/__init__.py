@@ -65,7 +65,6 @@ def _foreign(ours: Mapping[str, SetupKind]) -> dict[str, SetupKind]:
 
 
 def installations() -> dict[str, Installation]:
-    """Give the kinds that are recognised by their files."""
     return {name: kind.installation for name, kind in kinds().items() if kind.installation is not None}
 
 

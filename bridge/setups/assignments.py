@@ -271,7 +271,7 @@ class _Reader:
         return self.source[node.start_byte : node.end_byte]
 
     def _value(self, node: Node | None) -> str:
-        """What is assigned: a word, in which ~ at the beginning and behind a colon is the home folder."""
+        """~ at its beginning and behind a colon is the home folder."""
         if node is None:
             return ""
         value, raw, home = self._word(node), _text(self._of(node)), self.env.get("HOME", "")

@@ -50,15 +50,9 @@ class Option:
 
     @property
     def annotation(self) -> str:
-        """The type, with ``| None`` where that is allowed."""
         return f"{self.type} | None" if self.optional else self.type
 
     def check(self, value: Any) -> None:
-        """Refuse a number that is too small.
-
-        Raises:
-            ConfigurationError: it is; says what is expected.
-        """
         if value is None:
             return
         if self.least is not None and not value >= self.least:
@@ -180,18 +174,15 @@ class RunOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> RunOptions:
-        """Make it of values by the names of `OPTIONS`."""
         caps = Caps(**{name: values.get(name) for name in VARIABLES})
         return cls(caps=caps, **{name: value for name, value in values.items() if name not in VARIABLES})
 
     @property
     def max_seconds(self) -> float | None:
-        """Seconds after which it ends."""
         return None if self.max_minutes is None else self.max_minutes * 60
 
     @property
     def turn_seconds(self) -> float | None:
-        """Seconds that one turn may take."""
         return None if self.timeout is None else self.timeout * 60
 
     @property
@@ -206,17 +197,7 @@ class RunOptions:
 
 
 def check(kind: SetupKind, options: RunOptions, *, setup: Setup | None = None, by_flag: bool = False) -> None:
-    """Refuse what doesn't apply to a kind.
-
-    Args:
-        kind: of the loop.
-        options: what is asked for.
-        setup: what was found in the project, for people.
-        by_flag: name options as the command line does.
-
-    Raises:
-        ConfigurationError: names the first of it, and the kinds that have it.
-    """
+    """Refuse what doesn't apply to a kind, and name the kinds that have it; `by_flag` as the command line does."""
     from bridge.setups import kinds
 
     nothing = RunOptions()

@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoopPlace:
-    """A loop that a project has, or could have.
-
-    Attributes:
-        kind: the name of its kind of setup.
-        project: the project's folder.
-        state: the folder of its lock and its record.
-        setup: where it is one that is detected.
-    """
+    """A loop that a project has, or could have; `state` is the folder of its lock and its record."""
 
     kind: str
     project: Path
@@ -39,27 +32,22 @@ class LoopPlace:
 
     @property
     def own(self) -> SetupKind:
-        """Its kind of setup."""
         return kinds()[self.kind]
 
     @property
     def logs(self) -> Path:
-        """The folder of the logs, with the records of turns and runs."""
         return self.state / self.own.logs
 
     @property
     def files(self) -> Files:
-        """Which files of the project are the loop's own, and so no work."""
         return self.own.own_files(self.project, self.project if self.setup is None else self.setup.home)
 
     @property
     def texts(self) -> tuple[Path, ...]:
-        """What the agent says: the newest file of each kind that there is."""
         return self.own.texts(self.state)
 
     @property
     def steps(self) -> Path | None:
-        """A log of its steps, where there is one for people."""
         return self.state / self.own.steps if self.own.steps else None
 
     @property
@@ -70,27 +58,16 @@ class LoopPlace:
 
 
 def the_loop(project: Path, kind: str, setup: Setup | None = None) -> LoopPlace:
-    """Return the loop of one kind.
-
-    Args:
-        project: the project's folder.
-        kind: the name of a kind of setup.
-        setup: of a project that is detected as one.
-    """
     return LoopPlace(kind, project, kinds()[kind].state(project, setup), setup)
 
 
 def loop_at(project: Path, state: Path) -> LoopPlace | None:
-    """Return the loop of a project whose state lies in that folder; None: it has none there."""
+    """The loop of a project whose state lies in that folder; None: it has none there."""
     return next((each for each in _loops(project) if each.state == state), None)
 
 
 def find_loop(project: Path) -> LoopPlace | None:
-    """Return the loop that is at work in a project, else the one that ran last, else None.
-
-    Raises:
-        bridge.errors.ProjectUnusable: a lock can't be looked at.
-    """
+    """The loop that is at work in a project, else the one that ran last, else None."""
     found = _loops(project)
     for each in found:
         if standing(each.state).running:
@@ -100,7 +77,6 @@ def find_loop(project: Path) -> LoopPlace | None:
 
 
 def _loops(project: Path) -> list[LoopPlace]:
-    """Every loop that a project has, or could have."""
     setups = detect(project)
     found = [the_loop(project, PLAIN if setup.bare else setup.name, setup) for setup in setups]
     plain = the_loop(project, PLAIN)
@@ -119,13 +95,6 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     ``session``: a session keeps it going), turn (under way, or the last one), tool, holder{pid, since, command},
     waiting{reason, detail, until}, ended{reason, at, detail} (of a killed one the reason is None, and `at` its last
     sign of life), last (the last sentence of the agent while it is at work).
-
-    Args:
-        loop: which one.
-        now: the time.
-
-    Raises:
-        bridge.errors.BridgeError: its state can't be read.
     """
     where = standing(loop.state)  # first: a loop writes its files before it lets go of its lock
     seen, older = loop.own.overview(loop.project, loop.setup, loop.state, now)

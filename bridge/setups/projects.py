@@ -35,11 +35,7 @@ def _other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
 
 
 def project_lock(folder: Path, project: Path) -> AbstractContextManager[object]:
-    """Keep loops of all kinds out of a project while the block runs, as a loop would.
-
-    Args:
-        folder: of the state of the loop that it is about.
-        project: the project's folder.
+    """Keep loops of all kinds out of a project while the block runs, as a loop would with its state in `folder`.
 
     Raises:
         ProjectBusy: a loop is at work; says which.
@@ -50,13 +46,7 @@ def project_lock(folder: Path, project: Path) -> AbstractContextManager[object]:
 
 
 def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
-    """The run of this process, for the loop to hold.
-
-    Args:
-        folder: of the loop's state.
-        project: the project's folder.
-        tool: what it runs, such as ``driver codex``.
-    """
+    """The run of this process, for the loop to hold; `tool` is what it runs, such as ``driver codex``."""
     from bridge.loop.active import ActiveRun
 
     command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *shown_words(sys.argv[1:])]
@@ -64,14 +54,9 @@ def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
 
 
 def at_work(project: Path) -> int | None:
-    """Give the process of the loop of any kind that is at work in a project, the original controller's included.
+    """The pid of the loop of any kind that is at work in a project, the original controller's included.
 
-    Returns:
-        Its pid; 0 when it has not said yet who it is; None when there is none.
-
-    Raises:
-        ConfigurationError: RALPH_DIR can't be used.
-        ProjectUnusable: a lock can't be looked at.
+    It is 0 when the loop has not said yet who it is, and None when there is none.
     """
     from bridge.loop.lock import holder_pid
     from bridge.process import table
@@ -85,20 +70,12 @@ def at_work(project: Path) -> int | None:
 
 
 def reset(project: Path) -> list[str]:
-    """Close every open circuit breaker, and drop exit signals that an earlier run has left.
+    """Close every open circuit breaker, and drop exit signals that an earlier run has left; say what was done.
 
     Sessions, plans and counts of calls stay: none of them keeps a loop from starting.
 
-    Args:
-        project: the project's folder.
-
-    Returns:
-        What was done, a sentence each; empty when there was nothing to do.
-
     Raises:
         ProjectBusy: a loop is at work; names its process.
-        ProjectUnusable: a file can't be read or written.
-        bridge.errors.ConfigurationError: the state of a wiggum loop can't be read.
     """
     if (pid := at_work(project)) is not None:
         raise ProjectBusy(
@@ -114,10 +91,6 @@ def project_above(folder: Path, *, home: Path | None = None) -> Path:
     As git does, so that commands work from any folder below the project. The search goes no further up than the
     top of the git repository, nor into the user's home folder from below. From now on no link leads out of it
     (:func:`bridge.files.confine`).
-
-    Args:
-        folder: where to begin, absolute.
-        home: the user's home folder; None: from the environment.
     """
     found = _nearest(folder, home if home is not None else _home())
     confine(found)
@@ -136,7 +109,7 @@ def _nearest(folder: Path, top: Path | None) -> Path:
 
 
 def project_scripts() -> Folders:
-    """Return where the project that the user is in has scripts of its own, which a name may mean."""
+    """Where the project that the user is in has scripts of its own, which a name may mean."""
     from pathlib import Path
 
     from bridge.lookup import Folders
@@ -167,7 +140,6 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
     """The setup of `folder`; None when there is none and nothing asked for one.
 
     Args:
-        folder: the project's.
         name: as ``--setup`` gives it; with one, there has to be such a setup.
         words: of a controller's command line; with any, there has to be some setup. One that is nearly whole will
             do then: its own checks say best what it lacks.
@@ -175,7 +147,6 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
     Raises:
         ConfigurationError: no such kind of setup; it is not there (says what is missing); there are several; or
             one of a form that can't be run.
-        ProjectUnusable: it is there by a link that leads out of the project.
     """
     known = installations()
     if name is not None and name not in known:
@@ -209,11 +180,7 @@ _PLACES = (".ralph/PROMPT.md", "PROMPT.md")
 
 
 def find_prompt(project: Path, option: str | None) -> str:
-    """Return the prompt file as the driver gets to see it: relative to the project where it lies in it.
-
-    Raises:
-        ConfigurationError: there is none (says which were looked for), or it is empty.
-    """
+    """The prompt file as the driver gets to see it; without one a ConfigurationError says what was looked for."""
     candidates = [option] if option else _PLACES
     for candidate in candidates:
         if os.path.isfile(project / candidate):
@@ -231,15 +198,7 @@ def has_prompt(project: Path) -> bool:
 
 
 def require_words(path: Path, name: str) -> None:
-    """Refuse a prompt that is empty or blank: every CLI does, some after minutes (drift D15).
-
-    Args:
-        path: the prompt file.
-        name: as people know it.
-
-    Raises:
-        ConfigurationError: it has no words.
-    """
+    """Refuse a prompt that is empty or blank: every CLI does, some after minutes (drift D15)."""
     with usable("the prompt file"), open_file(path, root=ANYWHERE) as file:
         while data := file.read(_ENOUGH):
             if data.strip():

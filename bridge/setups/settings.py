@@ -101,8 +101,6 @@ def switch(*also: str) -> Kind[bool]:
 
 
 def such(expected: str, fits: Callable[[str], bool]) -> Kind[str]:
-    """Take a text that fits."""
-
     def read(given: str) -> str:
         if not fits(given):
             raise Refused(expected)
@@ -145,7 +143,6 @@ class SettingKey:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that it is called in the environment and in the file."""
         return tuple(name for name in (self.name, self.alias, self.in_file) if name)
 
 
@@ -240,15 +237,7 @@ def look_up(
     entries: Mapping[str, RcEntry],
     shown: str,
 ) -> tuple[str, ValueSource]:
-    """Find the text of a setting: option, alias and name in the environment, file, default.
-
-    Args:
-        key: the setting.
-        options: what the command line says, by field.
-        env: the environment.
-        entries: of the file, by key.
-        shown: the file, for people.
-    """
+    """Find the text of a setting: option, alias and name in the environment, file (`shown`: its name), default."""
     if (given := options.get(key.field)) is not None:
         return given.text, ValueSource("option", given.option, "on the command line")
     for name in filter(None, (key.alias, key.name)):
@@ -276,11 +265,6 @@ def read_values(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values by field, and what people should know of those that are taken for what they are not.
 
-    Args:
-        keys: the settings.
-        found: the text of each, by field, and where it comes from.
-        read: reads one.
-
     Raises:
         ConfigurationError: values that can't be used; names all of them.
     """
@@ -301,7 +285,6 @@ def read_values(
 
 
 def as_text(value: object) -> str:
-    """Write a value as scripts and people see it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -50,24 +50,16 @@ _START = (
 
 
 class StandInState(Enum):
-    """What lies where a controller belongs."""
-
     ORIGINAL = "the setup's own"
     STAND_IN = "a stand-in of ours"
     EDITED = "a stand-in that somebody has changed"
 
 
 def kept(controller: Path) -> Path:
-    """Where the original is kept while the stand-in is in its place."""
     return controller.with_name(controller.name + ".original")
 
 
 def state_of(controller: Path) -> StandInState:
-    """Look at what is there now.
-
-    Raises:
-        bridge.errors.ProjectUnusable: it can't be read.
-    """
     with usable("the controller"):
         data = read_bytes(controller, root=ANYWHERE)
     shebang, _, rest = data.partition(b"\n")
@@ -84,14 +76,11 @@ def adopt(controller: Path, setup: str, *, keep: bytes = b"", first: str = "") -
     """Put a stand-in in the place of `controller`; when one is there already, nothing is done.
 
     Args:
-        controller: the file that people start.
-        setup: name of the setup, for ``ralph-bridge stand-in``.
         keep: how a line of the original begins that others look for: the stand-in has it as its second line.
         first: whole lines of `sh` that come before everything else.
 
     Raises:
         ConfigurationError: the stand-in was edited, or the original that belongs to it is gone.
-        bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     state, original = state_of(controller), kept(controller)
     line = _kept_line(controller if state is StandInState.ORIGINAL else original, keep)
@@ -118,7 +107,6 @@ def eject(controller: Path) -> Adopted:
 
     Raises:
         ConfigurationError: the stand-in was edited or replaced since, or the original is gone.
-        bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     state, original = state_of(controller), kept(controller)
     there = os.path.lexists(original)
@@ -139,7 +127,6 @@ def eject(controller: Path) -> Adopted:
 
 
 def put(path: Path, data: bytes, mode: int) -> None:
-    """Put a file with these bytes and this mode at `path`, in one step."""
     write_atomic(path, data, mode=stat.S_IMODE(mode), follow=False)
 
 

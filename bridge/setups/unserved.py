@@ -34,13 +34,7 @@ _DRIVER = "PLATFORM_DRIVER"
 
 
 class Request(NamedTuple):
-    """One thing that is asked for.
-
-    Attributes:
-        key: one of `KEYS`.
-        value: what it says; where that doesn't show, the text that stands there.
-        where: the place, for people.
-    """
+    """One thing that is asked for; where its value doesn't show, `value` is the text that stands there."""
 
     key: str
     value: str
@@ -50,18 +44,7 @@ class Request(NamedTuple):
 def refuse(
     project: Path, env: Mapping[str, str], *, given: Mapping[str, str] | None = None, driver: str | None = None
 ) -> None:
-    """Refuse a project that asks for what no loop of ours does.
-
-    Args:
-        project: its folder.
-        env: the environment.
-        given: settings of the command line.
-        driver: the driver or agent that the command line names, as a name or a path, or None.
-
-    Raises:
-        ConfigurationError: it does; names each, where it stands, and the way out.
-        ProjectUnusable: a ``.ralphrc`` can't be read.
-    """
+    """Refuse a project that asks for what no loop of ours does; a ConfigurationError names the way out."""
     found = requests(project, env, given=given, driver=driver)
     if not found:
         return
@@ -91,11 +74,7 @@ def _by_driver(found: list[Request]) -> str:
 def requests(
     project: Path, env: Mapping[str, str], *, given: Mapping[str, str] | None = None, driver: str | None = None
 ) -> list[Request]:
-    """Give what is asked for: by the command line, else the environment, else by any ``.ralphrc`` of the project.
-
-    Raises:
-        ProjectUnusable: a ``.ralphrc`` can't be read.
-    """
+    """What is asked for: by the command line, else the environment, else by any ``.ralphrc`` of the project."""
     folder = locate(project, env)
     files = [
         (folder.name_of(path), _assigned(text, env))

@@ -29,15 +29,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
-    """Quality gates.
-
-    Attributes:
-        test_command: what tells whether the tests pass; '' for none.
-        commands: gates, separated by semicolons; '' for none.
-        mode: what a failed one does.
-        timeout: seconds that each may take.
-        on_completion_only: run them only when the agent says that it is done.
-    """
+    """Quality gates; '' for no command. `commands` are separated by semicolons, `timeout` is seconds for each."""
 
     test_command: str = ""
     commands: str = ""
@@ -58,13 +50,7 @@ class GateSettings:
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """One run of a gate's command.
-
-    Attributes:
-        exit_code: 124 means that its time was up.
-        output: stdout and stderr, as they came.
-        seconds: how long it took, whole seconds.
-    """
+    """Of a gate; `exit_code` 124 means that its time was up, `seconds` are whole ones."""
 
     exit_code: int
     output: str = ""
@@ -73,14 +59,7 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class TestGate:
-    """What is known about the tests.
-
-    Attributes:
-        status: pass, fail or skip.
-        tests_status_reported: what the agent claims.
-        verified: True when the tests were run, False when the claim was believed.
-        output: the first 500 characters.
-    """
+    """`verified`: the tests were run; else the agent's claim was believed."""
 
     __test__ = False  # for pytest: it isn't one of its own
 
@@ -92,8 +71,6 @@ class TestGate:
 
 @dataclass(frozen=True, slots=True)
 class CustomGate:
-    """One of QUALITY_GATES."""
-
     command: str
     status: GateStatus
     exit_code: int
@@ -104,8 +81,6 @@ class CustomGate:
 
 @dataclass(frozen=True, slots=True)
 class GateResults:
-    """``.quality_gate_results``."""
-
     timestamp: str
     loop_number: int
     test: TestGate
@@ -120,19 +95,13 @@ def split_gates(commands: str) -> tuple[str, ...]:
 
 
 def gates_due(test_command: str, gates: str, *, completion_only: bool, exit_signal: bool) -> bool:
-    """Say whether the gates are to be looked at after this loop."""
     if not test_command.strip() and not split_gates(gates):
         return False
     return exit_signal or not completion_only
 
 
 def test_gate(tests_status: str | None, run: CommandRun | None) -> TestGate:
-    """Judge the tests.
-
-    Args:
-        tests_status: what the analysis reports; None without an analysis: nothing is judged then.
-        run: of TEST_COMMAND; None when none is set, and then the claim is believed.
-    """
+    """Without an analysis nothing is judged; without a run of TEST_COMMAND the claim is believed."""
     if tests_status is None:
         return TestGate()
     if run is not None:
@@ -147,7 +116,6 @@ test_gate.__test__ = False  # type: ignore[attr-defined]
 
 
 def custom_gate(command: str, run: CommandRun) -> CustomGate:
-    """Judge one gate by the run of its command."""
     return CustomGate(
         command=command,
         status="pass" if run.exit_code == 0 else "fail",

@@ -38,12 +38,10 @@ class ProjectLook:
 
     @property
     def served(self) -> bool:
-        """Whether the loop can run here."""
         return self.flavour in ("bmalph", "kin", "bare")
 
 
 def look(folder: Folder) -> ProjectLook:
-    """Look at a project's files. Nothing is written."""
     found = {name: there(folder.path, name) for name in BMALPH}
     evidence = tuple(f"{folder.shown}/{each}" for names in found.values() for each in names)
     missing = tuple(f"{folder.shown}/{name}" for name, names in found.items() if not names)
@@ -69,11 +67,7 @@ def look(folder: Folder) -> ProjectLook:
 
 
 def require(folder: Folder) -> ProjectLook:
-    """Return what the project looks like, if the loop can run here.
-
-    Raises:
-        ConfigurationError: it can't; names what was looked for, what is missing, and whose project it is instead.
-    """
+    """Look at a project; a ConfigurationError says why the loop can't run in it, and whose it is instead."""
     seen = look(folder)
     if seen.served:
         return seen

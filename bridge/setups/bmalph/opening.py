@@ -42,15 +42,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenedLoop(ControlledLoop):
-    """A loop that may start.
-
-    Attributes:
-        folder: its folder of the project.
-        driver: loaded.
-        settings: of the project.
-        loop: the same for the engine.
-    """
-
     folder: Folder
     driver: Driver
     settings: Settings
@@ -98,7 +89,7 @@ class OpenedLoop(ControlledLoop):
         on_log: Callable[[str, str], None] = lambda _level, _line: None,
         leaving: Callable[[], bool] = lambda: False,
     ) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`. Nobody is asked whether it is to end at a limit."""
+        """Nobody is asked whether it is to end at a limit."""
         del leaving
         from bridge.setups.bmalph.store import BmalphStore
         from bridge.turn.driver import DriverTool
@@ -140,14 +131,8 @@ def loop_policy(settings: Settings, loop: LoopSettings) -> BmalphPolicy:
 def open_loop(folder: Folder, options: RunOptions, tell: Callable[[str], None]) -> Iterator[OpenedLoop]:
     """Check everything and load the driver, which is closed when the block ends. Nothing is started.
 
-    Args:
-        folder: the loop's folder of the project.
-        options: what is asked for; with `dry_run` the driver doesn't write to the loop's log.
-        tell: gets what people should know of it.
-
     Raises:
-        bridge.errors.ConfigurationError: settings, files or options that can't be used.
-        bridge.errors.BridgeError: the driver can't be loaded.
+        bridge.errors.BridgeError: settings, files or options that can't be used; a driver that can't be loaded.
     """
     extra = options.globals
     given = {**settings_of(extra), **given_settings(options, KEYS)}
@@ -162,11 +147,7 @@ def open_loop(folder: Folder, options: RunOptions, tell: Callable[[str], None]) 
 
 
 def _checked(driver: Driver, settings: Settings, options: RunOptions, tell: Callable[[str], None]) -> Settings:
-    """Check what depends on the driver; return the settings with what there is to tell, for the log, too.
-
-    Raises:
-        bridge.errors.ConfigurationError: the option for allowed tools names some that the driver doesn't know.
-    """
+    """Check what depends on the driver; return the settings with what there is to tell, for the log, too."""
     found = []
     if options.live and settings.output_format == "text" and driver.supports_live_output():
         found.append(live_needs_json(settings))
@@ -183,7 +164,6 @@ def ready(folder: Folder, *, env: Mapping[str, str], options: Mapping[str, Given
     Raises:
         ConfigurationError: settings that can't be used (all of them are named), a layout that isn't ours, no
             prompt, no git repository with a commit.
-        ProjectUnusable: a file can't be read.
     """
     settings = resolve(folder, env=env, rc=rc.read(folder, env), options=options)
     layout.require(folder)

@@ -43,10 +43,8 @@ class ReviewSettings:
 
     Attributes:
         mode: ``enhanced`` (every `interval` loops) or ``ultimate`` (after each ticked task); else off.
-        interval: loops between two reviews.
         prompt: the review's prompt file, as the driver gets to see it.
-        tools: what the reviewer may use, for drivers with an allowlist.
-        usual_tools: what the agent may use otherwise.
+        tools: what the reviewer may use, for drivers with an allowlist. usual_tools: what the agent may otherwise.
         last_head: the commit that was reviewed last, or ''.
     """
 
@@ -70,17 +68,7 @@ class ReviewSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReviewFacts:
-    """What a decision about a review looks at.
-
-    Attributes:
-        loop: the number of the loop that just ended.
-        interval: REVIEW_INTERVAL; below 1 there are no reviews by count.
-        tasks_delta: boxes ticked in that loop.
-        circuit_closed: the breaker has no doubts.
-        head: commit that is checked out.
-        last_head: commit of the last review, or ''.
-        dirty: the working tree holds changes.
-    """
+    """What a decision looks at; an `interval` below 1 is no review by count, `tasks_delta` are boxes ticked."""
 
     loop: int
     interval: int = 5
@@ -97,7 +85,6 @@ def review_mode(mode: str, enabled: bool) -> str:
 
 
 def review_due(mode: str, facts: ReviewFacts) -> bool:
-    """Say whether to review now; an unknown mode is off."""
     if not facts.circuit_closed or not (facts.dirty or facts.head != facts.last_head):
         return False
     if mode == "enhanced":
@@ -115,11 +102,7 @@ def review_context(committed: str, uncommitted: str) -> str:
 
 
 def findings_in(output: bytes) -> str | None:
-    """Find the findings in a review's output, whichever CLI printed it; of several the last valid ones.
-
-    Returns:
-        JSON text of an object on one line, or None.
-    """
+    """The last valid findings in a review's output, whichever CLI printed it: an object on one line."""
     answer = read_output(output.splitlines(keepends=True))
     for text in (answer.text, answer.final_text, output.decode("utf-8", "replace")):
         if found := _last_valid(text):
@@ -185,13 +168,6 @@ def review(
     """Let the agent review what was done, in a session of its own. A review that fails is a notice, no more.
 
     The tools are limited for drivers with an allowlist; the others are asked, in the context, not to write.
-
-    Args:
-        driver: builds the command.
-        wanted: of the reviews.
-        settings: of the turns.
-        turn: the one that is reviewed.
-        last_head: the commit that was reviewed last, or ''.
     """
     if not (settings.project / wanted.prompt).is_file():
         yield Notice(f"no review: {wanted.prompt} is not there")

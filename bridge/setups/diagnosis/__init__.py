@@ -21,12 +21,10 @@ class Case(Protocol):
     """The least that a check is told about: the project's folder, and the environment that a loop would have."""
 
     @property
-    def project(self) -> Path:
-        """The project's folder, absolute."""
+    def project(self) -> Path: ...
 
     @property
-    def env(self) -> Mapping[str, str]:
-        """The environment."""
+    def env(self) -> Mapping[str, str]: ...
 
 
 C_contra = TypeVar("C_contra", contravariant=True)
@@ -104,13 +102,7 @@ class DoctorFinding(NamedTuple):
 
 
 def examine(case: C, checks: Mapping[str, DoctorCheck[C]], *, fix: bool = False) -> Iterator[DoctorFinding]:
-    """Make every check, one after the other.
-
-    Args:
-        case: what the checks get.
-        checks: by their stable ids.
-        fix: do what is safe of the steps that they name, and look again.
-    """
+    """Make one check after the other; with `fix` do what is safe of the steps that they name, and look again."""
     for name, check in checks.items():
         answer, fixed = _bounded(check, lambda check=check: _guarded(check.run, case)), ""  # type: ignore[misc]
         if fix and check.fix is not None:
@@ -156,11 +148,7 @@ def _guarded(run: Callable[[C], Examined], case: C) -> Examined:
 
 
 def ask(argv: Sequence[str], case: Case, *, timeout: float = 10.0) -> tuple[int | None, str]:
-    """Run a program in the project; return its status (None: it took too long) and its output.
-
-    Raises:
-        ProgramNotFound, ProgramNotStarted: it can't be started.
-    """
+    """Run a program in the project; return its status (None: it took too long) and its output."""
     from bridge.process import ask as process
     from bridge.process.argv import resolve
 

@@ -168,11 +168,7 @@ def unserved(case: Case) -> Examined:
 
 
 def unignored(case: Case, names: Sequence[str]) -> list[str]:
-    """Name those of a loop's files (samples, relative to the project) that an agent's ``git add -A`` would commit.
-
-    Raises:
-        Skipped: there is no repository, or no git.
-    """
+    """Those of a loop's files (samples, relative to the project) that an agent's ``git add -A`` would commit."""
     found = ignoring.unignored(case.project, names, case.env)
     if found is None:
         raise Skipped("there is no git repository")
@@ -189,12 +185,7 @@ def ignored(case: Case, names: Sequence[str], patterns: Iterable[str]) -> Examin
 
 
 def ignore(case: Case, names: Sequence[str], patterns: Iterable[str]) -> str:
-    """Have git ignore a loop's files (`names` are samples) by `patterns`, where it doesn't; say so.
-
-    Raises:
-        Skipped: there is no repository, or no git.
-        bridge.errors.ProjectUnusable: ``.gitignore`` can't be read or written.
-    """
+    """Have git ignore a loop's files (`names` are samples) by `patterns`, where it doesn't; say so."""
     added = ignoring.ignore(case.project, patterns) if unignored(case, names) else []
     return f"added to {ignoring.FILE}: {', '.join(added)}" if added else ""
 
@@ -237,7 +228,7 @@ def end_orphans(case: Case, folder: Path) -> str:
 
 
 def contract(script: Path, name: str) -> Examined:
-    """The script meets the contract; `name` is its path as people in the project would write it."""
+    """`name` is the script's path as people in the project would write it."""
     from bridge.verify.engine import verify
     from bridge.verify.model import ScriptFinished, Severity
 
@@ -256,13 +247,11 @@ def contract(script: Path, name: str) -> Examined:
 
 
 def find(binary: str, case: Case) -> str | None:
-    """Return the path of the CLI where a loop in the project would find it, or None."""
     path = os.path.join(case.project, binary) if "/" in binary else binary
     return shutil.which(path, path=case.env.get("PATH"))
 
 
 def installed(binary: str, case: Case) -> Examined:
-    """The CLI is installed where a loop looks for it."""
     found = find(binary, case)
     if found is None:
         return failed(f"{binary} is not on PATH", _install(binary, case))
@@ -294,11 +283,6 @@ def _own_sandbox(name: str, own: OwnSandbox, case: Case) -> Examined | None:
 
 
 def new_enough(binary: str, least: str | None, case: Case) -> Examined:
-    """The CLI is as new as its script needs it, as far as both say.
-
-    Raises:
-        Skipped: it is not installed.
-    """
     found = find(binary, case)
     if found is None:
         raise Skipped(f"{binary} is not on PATH")
@@ -318,11 +302,7 @@ def new_enough(binary: str, least: str | None, case: Case) -> Examined:
 
 
 def options(script: Path, name: str, binary: str, case: Case) -> Examined:
-    """The CLI knows every option that the script passes: the short form of ``ralph-bridge drift``.
-
-    Raises:
-        Skipped: the CLI is not installed.
-    """
+    """The short form of ``ralph-bridge drift``."""
     from bridge.drift import DriftStatus, examine_options
 
     if find(binary, case) is None:

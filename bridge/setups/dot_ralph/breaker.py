@@ -31,14 +31,9 @@ class Breaker:
     """The state, field by field as ``.circuit_breaker_state`` has it.
 
     Attributes:
-        state: see :class:`Circuit`.
-        last_change: when the state last changed, UTC.
-        consecutive_no_progress: loops in a row; likewise the next three.
-        last_progress_loop: the number of the last loop with progress.
+        last_change: when the state last changed, UTC. opened_at: when it opened, only while OPEN.
         total_opens: how often it opened since the last manual reset.
-        reason: why the state is what it is, for people.
         current_loop: the last recorded loop, or None before the first.
-        opened_at: when it opened, only while OPEN.
         last_error: fingerprint of the error that is being counted.
         recent_lengths: lengths of the last outputs, the newest last.
     """
@@ -59,7 +54,6 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """True when no run may be started."""
         return self.state is Circuit.OPEN
 
 
@@ -76,19 +70,14 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class BreakerSettings:
-    """When to open. A threshold below 1 is never reached.
+    """When to open: so many loops of a sort in a row. A threshold below 1 is never reached.
 
     Attributes:
-        no_progress: loops without progress in a row (CB_NO_PROGRESS_THRESHOLD).
-        same_error: loops with the same error in a row (CB_SAME_ERROR_THRESHOLD).
-        output_decline: percent that the output is shorter than that of the recent runs
-            (CB_OUTPUT_DECLINE_THRESHOLD); 100 and more is never reached. Asked only in HALF_OPEN, of a
-            loop without progress: a short answer alone is no bad one.
-        permission_denials: denied loops in a row (CB_PERMISSION_DENIAL_THRESHOLD).
+        output_decline: percent that the output is shorter than that of the recent runs; 100 and more is never
+            reached. Asked only in HALF_OPEN, of a loop without progress: a short answer alone is no bad one.
         count_denials: only PERMISSION_DENIAL_MODE=threshold leaves denials to the breaker.
-        read_only_timeouts: loops in a row that the heartbeat ended (CB_READ_ONLY_TIMEOUT_THRESHOLD).
-        cooldown_minutes: how long OPEN lasts (CB_COOLDOWN_MINUTES).
-        auto_reset: OPEN ends when a loop starts (CB_AUTO_RESET).
+        read_only_timeouts: loops that the heartbeat ended.
+        auto_reset: OPEN ends when a loop starts.
         count_failures: failed and timed-out runs are loops without progress.
     """
 
@@ -108,17 +97,12 @@ class LoopEvidence:
     """What one loop shows.
 
     Attributes:
-        loop: its number.
-        files_changed: by git.
-        reported_files: by the output (``files_modified``).
+        files_changed: by git. reported_files: by the output (``files_modified``).
         complete: the analysis has a completion or an exit signal.
-        has_errors: the output or the CLI reports errors.
-        error: their fingerprint; '' when it isn't known, and then any error is the same.
+        error: fingerprint of the errors; '' when it isn't known, and then any error is the same.
         output_length: characters, or None when there is nothing to compare.
-        denied: the CLI refused tools.
         read_only_timeout: the heartbeat ended the run because nothing was written.
-        failed: the run failed or ran out of time.
-        forgiven: that it brought nothing doesn't count.
+        failed: the run failed or ran out of time. forgiven: that it brought nothing doesn't count.
     """
 
     loop: int
@@ -135,7 +119,6 @@ class LoopEvidence:
 
     @property
     def progress(self) -> bool:
-        """True when the loop brought the work on."""
         return self.files_changed > 0 or self.complete or self.reported_files > 0
 
 

@@ -122,7 +122,7 @@ class CommonSettings:
         return self.timeout_minutes * 60.0 or None
 
     def shown(self) -> tuple[tuple[str, str, str], ...]:
-        """Name, value and origin of each setting, for people."""
+        """Name, value and origin of each."""
         return tuple(
             (key.in_file or key.name, as_text(getattr(self, key.field)), self.sources[key.field].where)
             for key in keys_of(type(self))
@@ -130,13 +130,7 @@ class CommonSettings:
 
 
 def prompt_of(given: str, source: ValueSource, folder: Folder) -> str:
-    """Name the prompt: a file's PROMPT_FILE counts from the project, else (as its template says) from the folder.
-
-    Args:
-        given: as the settings have it; '' for the usual one.
-        source: where they have it from.
-        folder: the loop's.
-    """
+    """A file's PROMPT_FILE counts from the project, else (as its template says) from the folder."""
     if not given:
         return f"{folder.shown}/PROMPT.md"
     inside = folder / given

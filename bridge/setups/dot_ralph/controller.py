@@ -31,8 +31,6 @@ class OriginalNeeded(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Notification(LoopEvent):
-    """Something that people want to know who are not looking."""
-
     title: str
     text: str
 
@@ -44,8 +42,7 @@ class ControlledLoop(Opened):
 
     @property
     @abstractmethod
-    def live(self) -> bool:
-        """Show output while it comes."""
+    def live(self) -> bool: ...
 
     @property
     def only_shown(self) -> bool:
@@ -53,8 +50,7 @@ class ControlledLoop(Opened):
         return False
 
     @abstractmethod
-    def begun(self) -> tuple[Driver | str, LoopSettings]:
-        """Say what runs, and how."""
+    def begun(self) -> tuple[Driver | str, LoopSettings]: ...
 
     @abstractmethod
     def events(
@@ -62,12 +58,7 @@ class ControlledLoop(Opened):
         on_log: Callable[[str, str], None] = lambda _level, _line: None,
         leaving: Callable[[], bool] = lambda: False,
     ) -> Generator[LoopEvent, None, None]:
-        """Run it.
-
-        Args:
-            on_log: gets the level of each line of the loop's log, and the line.
-            leaving: says whether somebody wants no wait for a provider's limit.
-        """
+        """`on_log` gets each line of the log with its level; `leaving`: nobody wants a limit waited out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,12 +90,7 @@ CONTROLS: dict[str, Callable[[Folder, float], Shown]] = {
 
 
 def reset_state(folder: Folder) -> list[str]:
-    """Close an open circuit breaker, and drop exit signals that an earlier run has left; say what was done.
-
-    Raises:
-        ProjectBusy: a loop is at work.
-        ProjectUnusable: a file can't be read or written.
-    """
+    """Close an open circuit breaker, and drop exit signals that an earlier run has left; say what was done."""
     from bridge.setups.projects import project_lock
 
     told: list[str] = []

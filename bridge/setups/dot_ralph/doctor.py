@@ -27,12 +27,7 @@ S = TypeVar("S", bound=CommonSettings)
 
 
 class FolderCase(ABC, Generic[S]):
-    """What these checks get to see; what several of them need is found out once.
-
-    Args:
-        folder: the loop's folder.
-        env: the environment that a loop would have.
-    """
+    """What these checks get to see; what several of them need is found out once."""
 
     def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
         self.folder = folder

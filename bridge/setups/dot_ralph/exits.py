@@ -41,7 +41,6 @@ class ExitSignals:
     completion_indicators: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """True when any loop gave any signal."""
         return bool(self.test_only_loops or self.done_signals or self.completion_indicators)
 
 
@@ -90,11 +89,7 @@ def exit_reason(
 ) -> ExitReason | None:
     """Say why the loop is over, or None. Asked before and after each run.
 
-    Args:
-        signals: of this run of the loop: those of a crashed one would end it at once (trap T7).
-        plan: the fix plan as it lies on disk, or None.
-        exit_signal: of the last analysis.
-        test_loops, done_signals: how many of these there have to be.
+    The signals are those of this run of the loop: a crashed one's would end it at once (trap T7).
     """
     if len(signals.test_only_loops) >= test_loops:
         return "test_saturation"

@@ -59,7 +59,6 @@ Grammar = dict[str, Flag]
 
 
 def grammar(*tables: Iterable[Flag]) -> Grammar:
-    """The options of some tables, by name."""
     return {name: flag for table in tables for flag in table for name in flag.names}
 
 
@@ -193,7 +192,6 @@ def parse(arguments: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
 
 
 def _read(found: Arguments, rest: list[str], flags: Mapping[str, Flag]) -> None:
-    """Read one option, with its value."""
     option, equals, value = rest[0].partition("=")
     if equals and option in flags and flags[option].noted:
         rest[0] = value

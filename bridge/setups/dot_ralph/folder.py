@@ -41,11 +41,9 @@ _USUAL = Shapes()
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The loop's folder of one project.
+    """The loop's folder of one project; both paths are absolute, and everything runs in the project's folder.
 
     Attributes:
-        project: the project's folder, absolute; everything runs in it.
-        path: the loop's folder, absolute.
         shown: the loop's folder as scripts and people see it: ``.ralph``, or an absolute path.
         shapes: how its files are written.
     """
@@ -60,7 +58,6 @@ class Folder:
 
     @property
     def logs(self) -> Path:
-        """The folder for logs."""
         return self.path / "logs"
 
     @property
@@ -88,10 +85,6 @@ class Folder:
 
 def locate(project: str | os.PathLike[str] = ".", env: Mapping[str, str] | None = None) -> Folder:
     """Find the loop's folder; it need not exist.
-
-    Args:
-        project: the project's folder.
-        env: the environment that RALPH_DIR is read from; None for this process's own.
 
     Raises:
         ConfigurationError: RALPH_DIR is neither ``.ralph`` nor empty nor an absolute path, or holds ``..``
@@ -155,7 +148,6 @@ _ROOT_TEMPORARY = re.compile(r"\.response_analyzer\.\w+")
 
 
 def own_files(folder: Folder) -> Files:
-    """The loop's own files in its project."""
     from bridge.git.repository import Files  # a name of a script is looked up without git
 
     inside = os.path.relpath(folder.path, folder.project)
@@ -164,13 +156,9 @@ def own_files(folder: Folder) -> Files:
 
 
 def is_own_state(path: str, folder: str = ".ralph") -> bool:
-    """Say whether a path, relative to the project, is a file that the loop itself writes.
+    """Say whether a path, relative to the project (as is the loop's folder), is a file that the loop itself writes.
 
     The plan, the prompt and the specs aren't: agents edit them.
-
-    Args:
-        path: the file.
-        folder: the loop's folder, likewise.
     """
     inside = folder.rstrip("/") + "/"
     if path.startswith(inside):
@@ -187,7 +175,6 @@ def fix_plan(folder: Folder) -> Path | None:
 
 
 def read_plan(folder: Folder) -> Plan | None:
-    """Read the fix plan; None without one."""
     path = fix_plan(folder)
     text = read_text(path, root=ANYWHERE) if path else None
     return None if text is None else parse_plan(text)

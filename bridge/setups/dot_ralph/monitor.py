@@ -29,16 +29,12 @@ def tmux_commands(
     env: Mapping[str, str],
     names: Sequence[str],
 ) -> tuple[list[str], ...]:
-    """Return the tmux commands that make the session, one after the other; attaching to it is left to the caller.
+    """The tmux commands that make the session, one after the other; attaching to it is left to the caller.
 
     Args:
-        folder: the loop's folder.
-        session: a name for tmux.
-        loop: how the loop is started.
-        words: the options that it was called with, without those that ask for the monitor.
+        words: the options that the loop was called with, without those that ask for the monitor.
         watch: how the status is shown.
-        env: the environment.
-        names: what of it the loop reads.
+        names: what of the environment the loop reads.
     """
     handed = ["env", *(f"{name}={env[name]}" for name in dict.fromkeys((*_HANDED_ON, *names)) if name in env)]
     options = [*words]
@@ -72,12 +68,7 @@ _LOOP, _OUTPUT, _STATUS = ".{top-left}", ".{top-right}", ".{bottom-right}"
 
 
 def tmux_titles(session: str, agent: str) -> tuple[list[str], ...]:
-    """Return the tmux commands that give each pane of the session its title, and show the titles.
-
-    Args:
-        session: its name.
-        agent: what the driver calls the CLI.
-    """
+    """The tmux commands that give each pane of the session its title, and show the titles."""
     titles = {_OUTPUT: f"{agent} output", _STATUS: "Status", _LOOP: "Ralph loop"}  # the last one stays selected
     return (
         ["tmux", "set-option", "-w", "-t", f"={session}:", "pane-border-status", "top"],

@@ -59,15 +59,6 @@ def _text_of(options: RunOptions, name: str) -> str | None:
 def loop_settings(
     folder: Folder, settings: CommonSettings, options: RunOptions, *, env: Mapping[str, str], live: bool
 ) -> LoopSettings:
-    """Translate the settings for the engine.
-
-    Args:
-        folder: the loop's folder.
-        settings: of the project.
-        options: what is asked for.
-        env: environment of the agent.
-        live: show events as they come.
-    """
     grace = settings.kill_grace_seconds
     return LoopSettings(
         project=folder.project,
@@ -93,11 +84,7 @@ def loop_settings(
 
 
 def require_prompt(folder: Folder, settings: CommonSettings, advice: str) -> None:
-    """Refuse to start without a prompt.
-
-    Raises:
-        ConfigurationError: it is not there, with `advice` as the next step; or it is empty.
-    """
+    """Refuse to start without a prompt, or with an empty one; `advice` is the next step."""
     name = settings.prompt_file
     if not (folder.project / name).is_file():
         where = settings.sources["prompt_file"]
@@ -106,7 +93,6 @@ def require_prompt(folder: Folder, settings: CommonSettings, advice: str) -> Non
 
 
 def live_needs_json(settings: CommonSettings) -> str:
-    """Say that live output takes another format than the settings ask for."""
     source = settings.sources["output_format"]
     return f"{source.name} {source.where} is text; live output needs json, which is taken"
 
@@ -115,16 +101,7 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *,
     """Load the driver that the settings name: the project's own.
 
     The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
-
-    Args:
-        folder: the loop's folder of the project.
-        settings: of the project.
-        extra: more globals, from ``--set``.
-        log: the log of the loop that it is loaded for, or None.
-
-    Raises:
-        bridge.errors.UnknownDriver: the project has drivers, and none of that name.
-        bridge.errors.BridgeError: it can't be loaded.
+    `log` is the log of the loop that it is loaded for.
     """
     from bridge.driver import Driver
 
@@ -159,7 +136,6 @@ def settings_of(extra: Mapping[str, str]) -> dict[str, GivenOption]:
 def run_in_folder(
     tool: DriverTool, policy: FolderPolicy[S, O], store: FolderStore[S, O], state: S
 ) -> Generator[LoopEvent, None, None]:
-    """Run the loop of a folder; see :func:`bridge.loop.runner.run_loop`."""
     from bridge.loop.runner import run_loop
 
     folder = store.folder

@@ -122,7 +122,6 @@ def examine(folder: Folder, state: Path, now: float, flavour: str = "") -> Overv
 
 
 def rows(seen: dict[str, Any], now: float) -> Rows:
-    """Say the same for people, behind the rows that every loop has."""
     found: Rows = []
     if seen["last_action"]:
         when = timestamps.parse_iso(seen["updated"])

@@ -47,14 +47,7 @@ _NOT_OURS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something in a line that people should know.
-
-    Attributes:
-        line: where, from 1.
-        problem: what is there, and what was made of it.
-        advice: what to do.
-        ignored: the line was left out; otherwise a value was taken from it.
-    """
+    """Something in the line of that number that people should know, and what to do; `ignored`: it was left out."""
 
     line: int
     problem: str
@@ -68,9 +61,7 @@ class Rc:
 
     Attributes:
         shown: the file as people in the project would write it; where there is none, where one would be.
-        entries: settings by key; of several lines the last counts.
-        remarks: in the order of the lines.
-        exists: whether there is a file.
+        entries: settings by key; of several lines the last counts. remarks: in the order of the lines.
     """
 
     shown: str = ".ralph/.ralphrc"
@@ -79,16 +70,11 @@ class Rc:
     exists: bool = False
 
     def messages(self) -> tuple[str, ...]:
-        """Return the remarks as lines of text: ``file:line: problem; advice``."""
         return tuple(f"{self.shown}:{each.line}: {each.problem}; {each.advice}" for each in self.remarks)
 
 
 def read(folder: Folder, env: Mapping[str, str]) -> Rc:
-    """Read the project's settings file: the folder's ``.ralphrc``, else the project's, never both.
-
-    Raises:
-        ProjectUnusable: it is there and can't be read.
-    """
+    """Read the project's settings file: the folder's ``.ralphrc``, else the project's, never both."""
     for path in (folder / ".ralphrc", folder.project / ".ralphrc"):
         shown = folder.name_of(path)
         try:

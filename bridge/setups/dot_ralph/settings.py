@@ -135,7 +135,7 @@ class Settings(CommonSettings):
         return minutes * 60.0 if self.write_timeout_override is None else self.write_timeout_override
 
     def shell_globals(self) -> dict[str, str]:
-        """Return the globals that a driver may read, by the names that it knows them under."""
+        """The globals that a driver may read, by the names that it knows them under."""
         found = {key.name: as_text(getattr(self, key.field)) for key in KEYS if not _own(key)}
         return found | {
             "RALPH_DIR": self.ralph_dir,
@@ -152,17 +152,7 @@ FILE_KEYS: dict[str, SettingKey] = {key.in_file: key for key in KEYS if key.in_f
 def resolve(
     folder: Folder, *, env: Mapping[str, str], rc: Rc, options: Mapping[str, GivenOption] | None = None
 ) -> Settings:
-    """Decide every setting.
-
-    Args:
-        folder: the loop's folder.
-        env: the environment.
-        rc: the settings file, from :func:`bridge.setups.dot_ralph.rc.read`.
-        options: what the command line says, by field of :class:`Settings`.
-
-    Raises:
-        ConfigurationError: values that can't be used; names all of them, each with its source.
-    """
+    """Decide every setting; a ConfigurationError names all values that can't be used, each with its source."""
     found: dict[str, tuple[str, ValueSource]] = {
         key.field: _lookup(key, folder, env, rc, options or {}) for key in KEYS
     }
@@ -188,7 +178,6 @@ def _lookup(
 def _read(
     key: SettingKey, given: str, source: ValueSource, found: Mapping[str, tuple[str, ValueSource]]
 ) -> tuple[Any, str]:
-    """Return the value, and what is wrong with it."""
     value, problem = read_value(key, given, source)
     if not problem:
         return value, ""

@@ -38,7 +38,6 @@ def about_tools(settings: CommonSettings, driver: Allowing) -> str:
 
     Raises:
         ConfigurationError: the option names tools that the driver doesn't know.
-        bridge.errors.HookError: a hook of the driver failed.
     """
     source = settings.sources["allowed_tools"]
     if source.kind == "default":
@@ -97,7 +96,6 @@ def _with_meant(item: str, patterns: Sequence[str]) -> str:
 
 
 def _names(patterns: Iterable[str]) -> list[str]:
-    """Give the tools that are listed, without arguments."""
     return list(dict.fromkeys(pattern.partition("(")[0] for pattern in patterns))
 
 

@@ -59,7 +59,6 @@ def installed() -> Path:
 
 
 def at(project: Path, evidence: tuple[str, ...] = ()) -> Setup:
-    """The setup in this folder, with what has shown it."""
     return Setup(NAME, project, project / ".ralph", command(), evidence)
 
 
@@ -73,7 +72,6 @@ def adopt(setup: Setup) -> Adopted:
 
     Raises:
         ConfigurationError: the original is not installed for this user, or see `bridge.setups.standin.adopt`.
-        bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     path, original = command(), kept(command())
     _bring_back(path, original)
@@ -104,7 +102,6 @@ def eject(setup: Setup) -> Adopted:
 
     Raises:
         ConfigurationError: somebody has changed the stand-in, or the original that belongs to it is gone.
-        bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     path, was = command(), is_adopted(setup.project)
     with usable("the project's marker"):
@@ -118,11 +115,7 @@ def eject(setup: Setup) -> Adopted:
 
 
 def hand_over(words: Sequence[str]) -> NoReturn:
-    """Become the original, with the same words, environment (our secrets aside), folder and streams.
-
-    Raises:
-        ConfigurationError: there is none, or it can't be started.
-    """
+    """Become the original, with the same words, environment (our secrets aside), folder and streams."""
     path = kept(command())
     program = path if os.access(path, os.X_OK) else installed()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, and a program inherits that

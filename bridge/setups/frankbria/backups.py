@@ -28,13 +28,6 @@ _NUMBERS = re.compile(rf"{_PREFIX}(\d+)-(\d+)")
 
 
 class Backups:
-    """The backups of one project.
-
-    Args:
-        folder: its loop's folder, whose state files are in no backup.
-        env: the environment for git.
-    """
-
     def __init__(self, folder: Folder, env: Mapping[str, str]) -> None:
         self._git = Repository(folder.project, own_files(folder), env=env)
 

@@ -49,11 +49,7 @@ _ARGUMENT = (
 
 
 def command_words(command: str, project: Path, env: Mapping[str, str]) -> list[str]:
-    """Split CLAUDE_CODE_CMD as a shell does (trap F5), unless the whole of it is a program.
-
-    Raises:
-        ConfigurationError: a quote in it is not closed.
-    """
+    """Split CLAUDE_CODE_CMD as a shell does (trap F5), unless the whole of it is a program."""
     whole = os.path.join(project, command) if "/" in command else command
     if shutil.which(whole, path=env.get("PATH")) is not None:
         return [command]
@@ -66,16 +62,7 @@ def command_words(command: str, project: Path, env: Mapping[str, str]) -> list[s
 
 
 class ClaudeCommands:
-    """Builds the commands; to the loop it is what a driver is.
-
-    Args:
-        settings: of the project.
-        project: its folder.
-        env: the environment that the CLI will have.
-
-    Raises:
-        ConfigurationError: see :func:`command_words`.
-    """
+    """Builds the commands; to the loop it is what a driver is."""
 
     def __init__(self, settings: FrankbriaSettings, project: Path, env: Mapping[str, str]) -> None:
         self.words = command_words(settings.code_cmd, project, env)
@@ -104,9 +91,6 @@ class ClaudeCommands:
         A prompt that can't be an argument (longer than the system takes, or like an option) is put on stdin (trap
         F18). So is the context of a resumed session: claude keeps the system prompt of a session's first run and
         drops that of any later one (drift D20), but reads stdin behind the prompt.
-
-        Raises:
-            ProjectUnusable: the prompt can't be read.
         """
         settings = self._settings
         with usable(f"the prompt {prompt_file}"):
@@ -130,7 +114,6 @@ class ClaudeCommands:
         return self._built
 
     def prepare_live_command(self) -> list[str]:
-        """Return the live form of the command that was built last."""
         argv = [*self._built]
         argv[argv.index("--output-format") + 1] = "stream-json"
         return [*argv, "--verbose", "--include-partial-messages"]
@@ -145,11 +128,6 @@ class ClaudeCommands:
         return _FILTER.replace("ARGUMENT", _ARGUMENT if self._settings.show_tool_args else '""')
 
     def recover_session_id(self, output_file: str) -> str | None:
-        """Return the session id in a run's output.
-
-        Raises:
-            OutputNotFound, OutputUnreadable: there is none to read.
-        """
         return validate_session_id(extract_session_id(lines_of(output_file)) or "")
 
 

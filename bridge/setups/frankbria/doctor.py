@@ -25,20 +25,15 @@ if TYPE_CHECKING:
 
 
 class FrankbriaCase(FolderCase[FrankbriaSettings]):
-    """What the checks get to see."""
-
     @cached_property
     def rc(self) -> RcScript:
-        """The settings file; raises what is wrong with it."""
         return rc.read(self.project, self.env)
 
     def resolved(self) -> FrankbriaSettings:
-        """Decide the settings; raises what is wrong with them."""
         return resolve(self.folder, env=self.env, rc=self.rc)
 
     @cached_property
     def cli(self) -> str:
-        """The program that a loop would start."""
         agents_env, _ = rc.agents_environment(
             self.project, self.settings.shell_init_file, self.settings.exported, self.env
         )
@@ -66,7 +61,6 @@ def _unserved(case: FrankbriaCase) -> Examined:
 
 
 def _settings(case: FrankbriaCase) -> Examined:
-    """Every line of the file can be read, every setting can be used."""
     try:
         found = case.resolved()
     except BridgeError as error:
@@ -75,13 +69,12 @@ def _settings(case: FrankbriaCase) -> Examined:
 
 
 def _differences(case: FrankbriaCase) -> Examined:
-    """Settings act as in the original; those that don't are named, with the trap that is gone."""
     lines = list(differences(case.settings, case.rc))
     return warned("\n".join(lines), "nothing to do: docs/frankbria.md says more") if lines else passed()
 
 
 def _prompt(case: FrankbriaCase) -> Examined:
-    """There is something to say to the agent; a long prompt goes by stdin (trap F18)."""
+    """A long prompt goes by stdin (trap F18)."""
     name = case.settings.prompt_file
     text = read_text(case.project / name, root=ANYWHERE)
     if text is None or not text.strip():
@@ -90,7 +83,6 @@ def _prompt(case: FrankbriaCase) -> Examined:
 
 
 def _plan(case: FrankbriaCase) -> Examined:
-    """There are tasks, and some are open."""
     found = read_plan(case.project, case.settings.optional_sections)
     if found is None or not found.total + found.open_optional:
         return warned(f"{PLAN} has no `- [ ] task` line", "write one for each task")
@@ -101,7 +93,6 @@ def _plan(case: FrankbriaCase) -> Examined:
 
 
 def _available(case: FrankbriaCase) -> Examined:
-    """The CLI is where the loop looks for it."""
     try:
         return checks.installed(case.cli, case)
     except BridgeError as error:
@@ -109,7 +100,6 @@ def _available(case: FrankbriaCase) -> Examined:
 
 
 def _version(case: FrankbriaCase) -> Examined:
-    """The CLI is as new as CLAUDE_MIN_VERSION asks for."""
     try:
         name = case.cli
     except BridgeError as error:
@@ -118,7 +108,6 @@ def _version(case: FrankbriaCase) -> Examined:
 
 
 def _installation(case: FrankbriaCase) -> Examined:
-    """Where the original is, and which loop `ralph` starts in this project."""
     if not adoption.installed().is_file():
         return passed(f"there is no {adoption.installed()}: `ralph-bridge run` needs none")
     if not adoption.is_adopted(case.project):

@@ -125,7 +125,6 @@ def parse(arguments: Sequence[str]) -> Arguments:
 
 
 def sandboxed(given: Arguments) -> list[str]:
-    """Name the options of a sandbox that were given."""
     return [option for option in (*given.own, *given.flags) if option in _SANDBOX or option.startswith("--sandbox")]
 
 

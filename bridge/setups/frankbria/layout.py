@@ -52,13 +52,6 @@ def refuse_flat(project: Path, *, asked: bool = False) -> None:
 
     Without `asked` only one that shows whose it is, by ``.ralphrc`` or our marker, and that has a plan or notes
     beside the prompt: a prompt in a folder is the plain loop's.
-
-    Args:
-        project: its folder.
-        asked: somebody has said that it is frankbria's.
-
-    Raises:
-        ConfigurationError: it has that layout; says what moves it.
     """
     old = flat(project)
     shown = is_adopted(project) or ((project / RC).is_file() and not other_system(project))
@@ -73,12 +66,7 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*$")
 
 
 def optional_lines(text: str, optional: Iterable[str]) -> list[bool]:
-    """Say of each line of a plan whether it stands in one of its optional sections.
-
-    Args:
-        text: the plan.
-        optional: headings, in any case, with those of the headings below them.
-    """
+    """Say of each line of a plan whether it stands below one of these headings (in any case)."""
     titles = {title.strip().lower() for title in optional} - {""}
     level = 0
     found = []
@@ -91,11 +79,7 @@ def optional_lines(text: str, optional: Iterable[str]) -> list[bool]:
 
 
 def read_sections(text: str, optional: Iterable[str]) -> Plan:
-    """Count a plan's boxes.
-
-    Args:
-        text: the plan.
-        optional: headings, in any case, whose boxes may stay open, with those of the headings below them.
+    """Count a plan's boxes; those in `optional` sections may stay open.
 
     >>> read_sections("- [x] a\\n## Future\\n### Soon\\n- [ ] b\\n", ["future"]).complete
     True
@@ -109,11 +93,6 @@ def read_sections(text: str, optional: Iterable[str]) -> Plan:
 
 
 def read_plan(project: Path, optional: str) -> Plan | None:
-    """Read a project's plan; None without one.
-
-    Args:
-        project: its folder.
-        optional: OPTIONAL_SECTIONS, headings separated by commas.
-    """
+    """Read a project's plan, with OPTIONAL_SECTIONS; None without one."""
     text = read_text(project / PLAN, root=ANYWHERE)
     return None if text is None else read_sections(text, optional.split(","))

@@ -47,12 +47,7 @@ class FrankbriaLoop(ControlledLoop):
     """A loop that may start.
 
     Attributes:
-        folder: its folder of the project.
-        settings: of the project.
-        loop: the same for the engine.
-        driver: builds the commands.
-        name: what runs: ``claude``, or ``driver codex``.
-        shown: the same for people.
+        name: what runs: ``claude``, or ``driver codex``. shown: the same for people.
         version: of claude, or '' where that isn't known.
     """
 
@@ -76,7 +71,7 @@ class FrankbriaLoop(ControlledLoop):
         return self.shown, self.loop
 
     def preview(self) -> tuple[Sequence[str], Command]:
-        """Give the first command, and the settings with their sources (trap F25)."""
+        """The settings are shown with their sources (trap F25)."""
         from bridge.setups.dot_ralph.files import sessions
         from bridge.setups.frankbria.layout import read_plan
         from bridge.setups.frankbria.store import context_of
@@ -95,12 +90,6 @@ class FrankbriaLoop(ControlledLoop):
         on_log: Callable[[str, str], None] = lambda _level, _line: None,
         leaving: Callable[[], bool] = lambda: False,
     ) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`.
-
-        Args:
-            on_log: gets the level of each line of the loop's log, and the line.
-            leaving: says whether somebody wants no wait for a provider's limit.
-        """
         from bridge.setups.frankbria.store import FrankbriaStore
 
         return run_in_folder(
@@ -114,7 +103,6 @@ class FrankbriaLoop(ControlledLoop):
 
 
 def policy(settings: FrankbriaSettings, loop: LoopSettings) -> FrankbriaPolicy:
-    """Give what decides in a loop with these settings."""
     return FrankbriaPolicy(
         limits=loop.limits,
         pauses=loop.pauses,
@@ -132,16 +120,9 @@ def ready(
 ) -> FrankbriaSettings:
     """Check everything that needs no CLI, and return the settings. Nothing is written.
 
-    Args:
-        folder: the loop's folder of the project.
-        options: what is asked for.
-        env: the environment.
-        sandboxed: options of a sandbox that were given.
-
     Raises:
         ConfigurationError: settings or files that can't be used; says which.
         OriginalNeeded: what is asked for only the original does.
-        ProjectUnusable: a file can't be read.
     """
     names = {name: key.field for key in KEYS for name in key.names}
     given = {
@@ -167,11 +148,7 @@ def _require_whole(folder: Folder) -> None:
 
 
 def busy(folder: Folder) -> None:
-    """Refuse to be the second loop, where the first is the original, which has no lock.
-
-    Raises:
-        ProjectBusy: it is at work here.
-    """
+    """Refuse to be the second loop, where the first is the original, which has no lock."""
     for pid in set(running_in(folder.project, "ralph_loop.sh")) - ancestors():
         raise ProjectBusy(
             f"the original loop is running in {folder.project}: process {pid}\n  command: {command_of(pid)}\n"
@@ -185,16 +162,11 @@ def open_loop(
 ) -> Iterator[FrankbriaLoop]:
     """Check everything; a driver is loaded, and closed when the block ends. Nothing is started or written.
 
-    Args:
-        folder: the loop's folder of the project.
-        options: what is asked for; live output doesn't take another format than the settings ask for.
-        tell: gets what people should know of it.
-        env: the environment.
-        sandboxed: options of a sandbox that were given.
+    Live output that is asked for doesn't take another format than the settings ask for; `sandboxed` are options
+    of a sandbox that were given.
 
     Raises:
-        bridge.errors.ConfigurationError: see :func:`ready`.
-        bridge.errors.BridgeError: the CLI is not there, the driver can't be loaded.
+        bridge.errors.BridgeError: see :func:`ready`; the CLI is not there, the driver can't be loaded.
     """
     settings = ready(folder, options, env, sandboxed=sandboxed)
     busy(folder)

@@ -27,14 +27,7 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class RcScript:
-    """What the file says.
-
-    Attributes:
-        entries: what its lines assign, the last of each name.
-        exported: what of that the agent finds in its environment.
-        notices: what people should be told.
-        exists: whether there is a file.
-    """
+    """What the file says: what its lines assign, and what of that the agent finds in its environment."""
 
     entries: Mapping[str, RcEntry] = field(default_factory=dict)
     exported: Mapping[str, str] = field(default_factory=dict)
@@ -43,12 +36,7 @@ class RcScript:
 
 
 def read(project: Path, env: Mapping[str, str]) -> RcScript:
-    """Read a project's ``.ralphrc``.
-
-    Raises:
-        ConfigurationError: a line that can't be read as data; names it.
-        ProjectUnusable: the file can't be read.
-    """
+    """Raises `ConfigurationError`: a line that can't be read as data; names it."""
     path = project / FILE
     if not os.path.lexists(path):
         return RcScript()
@@ -60,14 +48,11 @@ def read(project: Path, env: Mapping[str, str]) -> RcScript:
 
 
 def parse(text: str, env: Mapping[str, str]) -> RcScript:
-    r"""Read a settings file.
+    r"""Read a settings file; raises as :func:`read`.
 
     >>> found = parse('A="1 2"  # two\nB=${A}-${C:-3}\n', {}).entries
     >>> found["B"].value, found["B"].line
     ('1 2-3', 2)
-
-    Raises:
-        ConfigurationError: see :func:`read`.
     """
     read = read_assignments(text, env)
     if read.problems:
@@ -100,10 +85,9 @@ _PRINT = 'file=$1; shift; . "$file" >&2; env -0 >&3'
 def agents_environment(
     project: Path, name: str, exported: Mapping[str, str], env: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the agent's environment, with what ``.ralphrc`` exports, and what people should know.
+    """Return the agent's environment, and what people should know.
 
-    RALPH_SHELL_INIT_FILE (`name`) is the user's own shell code: bash sources it, and what it exports counts (PATH
-    above all).
+    RALPH_SHELL_INIT_FILE (`name`) is the user's own shell code: bash sources it, and what it exports counts (PATH above all).
     """
     found = {**env, **exported}
     if not name:

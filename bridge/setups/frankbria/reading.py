@@ -77,14 +77,10 @@ def allowed_tools(text: str) -> list[str]:
 
 
 def compound_commands(refused: Sequence[str], allowed: str) -> int:
-    """Count refused commands, if it was only for how they were put together; else 0.
+    """Count refused commands (``Bash(first line)``), if it was only for how they were put together; else 0.
 
     So it is when each is a shell command whose first word an allowed pattern with a wildcard is about: claude
     refuses ``cd x && npm test`` and ``npm test | tail`` where ``Bash(npm *)`` is allowed.
-
-    Args:
-        refused: as the analysis names them: ``Bash(first line)``, or another tool.
-        allowed: the list of allowed tools.
     """
     patterns = [_about(item) for item in allowed_tools(allowed)]
     for each in refused:
@@ -106,7 +102,6 @@ def _about(item: str) -> str:
 
 
 def document(outcome: FrankbriaOutcome, output_file: str) -> dict[str, Any]:
-    """Return ``.response_analysis``."""
     analysis = outcome.analysis
     assert analysis is not None
     inner: dict[str, Any] = {key: getattr(analysis, key) for key in _KEPT}

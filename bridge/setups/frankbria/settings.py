@@ -128,7 +128,7 @@ class FrankbriaSettings(CommonSettings):
         return self.cb_output_decline_threshold or 100 if given else 100
 
     def shell_globals(self, folder: Folder) -> dict[str, str]:
-        """Return the globals that a driver may read, by the names that it knows them under."""
+        """The globals that a driver may read, by the names that it knows them under."""
         found = {name: as_text(getattr(self, key.field)) for key in KEYS for name in (key.name, key.alias) if name}
         return found | {
             "CLAUDE_PERMISSION_MODE": "default",  # the original asks for no other
@@ -155,17 +155,7 @@ ELSEWHERE = frozenset(
 def resolve(
     folder: Folder, *, env: Mapping[str, str], rc: RcScript, options: Mapping[str, GivenOption] | None = None
 ) -> FrankbriaSettings:
-    """Decide every setting.
-
-    Args:
-        folder: the loop's folder.
-        env: the environment.
-        rc: the settings file, from :func:`bridge.setups.frankbria.rc.read`.
-        options: what the command line says, by field of :class:`FrankbriaSettings`.
-
-    Raises:
-        ConfigurationError: values that can't be used; names all of them, each with its source.
-    """
+    """Decide every setting; a ConfigurationError names all values that can't be used, each with its source."""
     entries = dict(rc.entries)
     for key in KEYS:  # the internal name counts in the file, too; the public one is mapped over it
         if key.alias and key.alias in entries:

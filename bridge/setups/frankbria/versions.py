@@ -26,13 +26,7 @@ _LADDER = (ladder.Rung(signal.SIGKILL, 2.0),)
 
 
 def installed_version(words: Sequence[str], project: Path, env: Mapping[str, str]) -> str:
-    """Ask the CLI for its version; '' where it doesn't say within five seconds.
-
-    Args:
-        words: its command.
-        project: the folder to ask in.
-        env: its environment.
-    """
+    """Ask the CLI for its version; '' where it doesn't say within five seconds."""
     try:
         argv = resolve([*words, "--version"], cwd=project, env=env)
     except BridgeError:
@@ -55,12 +49,7 @@ def is_older(version: str, than: str) -> bool:
 
 
 class NewerVersion:
-    """Asks npm in the background; the loop waits for no registry.
-
-    Args:
-        version: of the CLI that is installed.
-        env: the environment for npm.
-    """
+    """Asks npm in the background; the loop waits for no registry."""
 
     def __init__(self, version: str, env: Mapping[str, str]) -> None:
         self._version = version
@@ -90,7 +79,6 @@ class NewerVersion:
         return f"claude {self._version} is installed, npm has {newest}; nothing is updated"
 
     def close(self) -> None:
-        """End the question."""
         asking, self._asking = self._asking, None
         if asking is not None:
             ladder.end([asking.pid], _LADDER, lambda: asking.poll() is None)

@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 
 
 class _Plain(Opened):
-    """What both have.
-
-    Attributes:
-        loop: the settings of the engine.
-    """
-
     __slots__ = ()
     loop: LoopSettings
 
@@ -43,8 +37,6 @@ class _Plain(Opened):
 
 @dataclass(frozen=True, slots=True)
 class DriverLoop(_Plain):
-    """A loop with a driver, which is loaded, that may start."""
-
     driver: Driver
     loop: LoopSettings
 
@@ -64,7 +56,6 @@ class DriverLoop(_Plain):
         return (), build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`."""
         from bridge.turn.driver import DriverTool
 
         return run_plain(DriverTool(self.driver, self.loop, f"driver {self.driver.script.stem}"), self.loop)
@@ -72,8 +63,6 @@ class DriverLoop(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class AgentLoop(_Plain):
-    """A loop with an agent's script, which is loaded, that may start."""
-
     agent: Agent
     loop: LoopSettings
 
@@ -89,7 +78,6 @@ class AgentLoop(_Plain):
         return (), agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`."""
         from bridge.turn.agent import AgentTool
 
         return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True)
@@ -97,17 +85,7 @@ class AgentLoop(_Plain):
 
 @contextmanager
 def open_loop(folder: Path, options: RunOptions, tell: Callable[[str], None]) -> Iterator[DriverLoop | AgentLoop]:
-    """Load the script, which is closed when the block ends. Nothing is started.
-
-    Args:
-        folder: the project.
-        options: what is asked for.
-        tell: gets what people should know of it.
-
-    Raises:
-        bridge.errors.ConfigurationError: settings or options that can't be used.
-        bridge.errors.BridgeError: the script can't be loaded.
-    """
+    """Load the script, which is closed when the block ends. Nothing is started."""
     agent = options.script("agent")
     if agent is not None and (options.allowed_tools is not None or not options.resume):
         raise ConfigurationError(
@@ -133,14 +111,9 @@ def run_plain(
     files: PlainFiles | None = None,
     more: Sequence[StateFile] = (),
 ) -> Generator[LoopEvent, None, None]:
-    """Run the loop of a plain folder with a tool; see :func:`bridge.loop.runner.run_loop`.
+    """Run the loop of a folder with a tool.
 
-    Args:
-        tool: what runs in each turn.
-        loop: its settings.
-        for_agent: it is an agent's script.
-        files: where the loop keeps its files; None: as in a plain folder.
-        more: further state files that it keeps.
+    `files` says where it keeps its own, None: as in a plain folder; `more` are further state files that it keeps.
 
     Raises:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
@@ -165,9 +138,7 @@ def agent_of(
     """Load an agent where there is no setup of its kind, with what its controller would have set.
 
     Args:
-        project: its folder.
         named: a path, or a name: of one in the project (``.ralph/agents``, ``agents``), else of a shipped one.
-        extra: more globals.
         timeout: seconds for each hook beside the program.
         lift: run filters that start a jq for every line in one jq.
     """
@@ -194,15 +165,7 @@ def driver_of(
     *,
     allowed_tools: str | None = None,
 ) -> Driver:
-    """Load the driver that the option, the environment or the project's settings name.
-
-    Args:
-        project: its folder.
-        named: by ``--driver``, or None.
-        extra: more globals, from ``--set``.
-        tell: gets what people should know of it.
-        allowed_tools: by ``--allowed-tools``, or None.
-    """
+    """Load the driver that the option, the environment or the project's settings name."""
     from bridge.setups.dot_ralph import rc
     from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.dot_ralph.opening import open_driver, settings_of

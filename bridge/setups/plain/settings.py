@@ -29,13 +29,7 @@ AGENT_PROMISE = "COMPLETE"
 def loop_settings(
     project: Path, options: RunOptions, *, prompt: str | None = None, env: Mapping[str, str] | None = None
 ) -> LoopSettings:
-    """Translate what is asked for.
-
-    Args:
-        project: its folder.
-        options: of the run.
-        prompt: the prompt file, as the script gets to see it; None: the usual one.
-        env: the environment; None: this process's own.
+    """Translate what is asked for; `prompt` as the script gets to see it, None: the usual one.
 
     Raises:
         bridge.errors.ConfigurationError: there is no prompt, or a variable of the environment is no number.
