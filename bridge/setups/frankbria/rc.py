@@ -87,7 +87,8 @@ def agents_environment(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the agent's environment, and what people should know.
 
-    RALPH_SHELL_INIT_FILE (`name`) is the user's own shell code: bash sources it, and what it exports counts (PATH above all).
+    RALPH_SHELL_INIT_FILE (`name`) is the user's own shell code: bash sources it, and what it exports counts (PATH
+    above all).
     """
     found = {**env, **exported}
     if not name:
