@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.bmalph.layout import CONTROLLER, look
+from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.kind import DotRalphKind
 from bridge.setups.model import Installation, PlanKind, Setup
 
@@ -21,7 +23,6 @@ def _open(
     project: Path, _setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
     from bridge.setups.bmalph.opening import open_loop
-    from bridge.setups.dot_ralph.folder import locate
 
     return open_loop(locate(project), options, tell)
 
@@ -35,14 +36,11 @@ def _controller() -> Controller:
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
     from bridge.setups.bmalph.doctor import CHECKS
     from bridge.setups.dot_ralph.doctor import DriverCase
-    from bridge.setups.dot_ralph.folder import locate
 
     return DriverCase(locate(project), env), CHECKS
 
 
 def _detect(project: Path) -> Setup | None:
-    from bridge.setups.bmalph.layout import CONTROLLER, look
-    from bridge.setups.dot_ralph.folder import locate
 
     folder = locate(project)
     seen = look(folder)
@@ -52,8 +50,6 @@ def _detect(project: Path) -> Setup | None:
 
 
 def _missing(project: Path) -> tuple[str, ...]:
-    from bridge.setups.bmalph.layout import look
-    from bridge.setups.dot_ralph.folder import locate
 
     folder = locate(project)
     seen = look(folder)

@@ -15,6 +15,7 @@ from bridge.setups.bmalph.policy import BmalphPolicy, BmalphState
 from bridge.setups.dot_ralph import opening, rc
 from bridge.setups.dot_ralph.common import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
+from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.dot_ralph.opening import (
     given_settings,
     live_needs_json,
@@ -40,12 +41,10 @@ if TYPE_CHECKING:
     from bridge.turn.tool import Command
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedLoop(ControlledLoop):
-    folder: Folder
     driver: Driver
     settings: Settings
-    loop: LoopSettings
 
     @property
     def live(self) -> bool:
@@ -63,17 +62,13 @@ class OpenedLoop(ControlledLoop):
 
         return self.folder.shown, samples(self.folder)
 
-    def preview(self) -> tuple[Sequence[str], Command]:
+    def context(self, *, resumed: bool) -> str:
         from bridge.setups.bmalph.store import context_of
-        from bridge.setups.dot_ralph.files import sessions
-        from bridge.setups.dot_ralph.folder import read_plan
-        from bridge.turn.driver import build_command
 
-        session = sessions.peek(self.folder) if self.loop.resume and self.driver.supports_sessions() else None
-        context = context_of(BmalphState(), read_plan(self.folder), resumed=session is not None)
-        command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
-        shown = [f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown()]
-        return [f"driver: {self.driver.script}", f"live: {'yes' if command.live else 'no'}", *shown], command
+        return context_of(BmalphState(), read_plan(self.folder), resumed=resumed)
+
+    def notes(self, command: Command) -> Sequence[str]:
+        return f"driver: {self.driver.script}", f"live: {'yes' if command.live else 'no'}"
 
     def breaker_is_open(self, end: LoopEnded) -> bool:
         return state_of(end).breaker.is_open
@@ -143,7 +138,7 @@ def open_loop(folder: Folder, options: RunOptions, tell: Callable[[str], None]) 
     with open_driver(folder, settings, extra, log=log) as driver:
         settings = _checked(driver, settings, options, tell)
         loop = loop_settings(folder, settings, options, env=os.environ)
-        yield OpenedLoop(folder, driver, settings, loop)
+        yield OpenedLoop(folder=folder, driver=driver, settings=settings, loop=loop)
 
 
 def _checked(driver: Driver, settings: Settings, options: RunOptions, tell: Callable[[str], None]) -> Settings:

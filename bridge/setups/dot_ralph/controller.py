@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
     from bridge.driver import Driver
     from bridge.loop.settings import LoopSettings
+    from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.controls import Shown
     from bridge.setups.dot_ralph.flags import Arguments, Grammar
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.options import RunOptions
     from bridge.setups.settings import SettingKey
+    from bridge.turn.driver import LoopDriver
+    from bridge.turn.tool import Command
 
 
 class OriginalNeeded(ConfigurationError):
@@ -35,10 +38,14 @@ class Notification(LoopEvent):
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlledLoop(Opened):
     """A loop that may start, and that a controller shows."""
 
-    __slots__ = ()
+    folder: Folder
+    settings: CommonSettings
+    loop: LoopSettings
+    driver: LoopDriver
 
     @property
     @abstractmethod
@@ -51,6 +58,26 @@ class ControlledLoop(Opened):
 
     @abstractmethod
     def begun(self) -> tuple[Driver | str, LoopSettings]: ...
+
+    @abstractmethod
+    def context(self, *, resumed: bool) -> str:
+        """What the first turn would be told beside its prompt."""
+
+    def notes(self, command: Command) -> Sequence[str]:
+        """What is to be known of the first command."""
+        del command
+        return ()
+
+    def preview(self) -> tuple[Sequence[str], Command]:
+        """The settings are shown with their sources (trap F25)."""
+        from bridge.setups.dot_ralph.files import sessions
+        from bridge.turn.driver import build_command
+
+        session = sessions.peek(self.folder) if self.loop.resume and self.driver.supports_sessions() else None
+        context = self.context(resumed=session is not None)
+        command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
+        shown = (f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown())
+        return [*self.notes(command), *shown], command
 
     @abstractmethod
     def events(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.dot_ralph import folder
 from bridge.setups.model import Overview, Rows, Setup, SetupKind
 
 if TYPE_CHECKING:
@@ -23,14 +24,10 @@ def _settings() -> Sequence[SettingKey]:
 
 
 def _state(project: Path, _setup: Setup | None) -> Path:
-    from bridge.setups.dot_ralph.folder import locate
-
-    return locate(project).path
+    return folder.locate(project).path
 
 
 def _own_files(project: Path, _home: Path) -> Files:
-    from bridge.setups.dot_ralph import folder
-
     return folder.own_files(folder.locate(project))
 
 
@@ -39,10 +36,9 @@ def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Ov
 
 
 def overview(project: Path, state: Path, now: float, flavour: str) -> Overview:
-    from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.dot_ralph.overview import examine
 
-    return examine(locate(project), state, now, flavour)
+    return examine(folder.locate(project), state, now, flavour)
 
 
 def _rows(seen: dict[str, Any], now: float) -> Rows:

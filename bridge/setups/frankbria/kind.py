@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.dot_ralph.folder import frankbria
 from bridge.setups.dot_ralph.kind import DotRalphKind
 from bridge.setups.model import Installation, PlanKind
 
@@ -74,7 +75,6 @@ def _optional(project: Path, text: str) -> Collection[int]:
 
 def _reset(project: Path) -> list[str]:
     from bridge.setups.dot_ralph.controls import reset_state
-    from bridge.setups.dot_ralph.folder import frankbria
     from bridge.setups.frankbria.layout import folder_of
 
     return reset_state(folder_of(project)) if frankbria(project) else []
@@ -87,7 +87,6 @@ def _adopted(project: Path, named: bool) -> Setup | None:
 
 
 def _detect(folder: Path) -> Setup | None:
-    from bridge.setups.dot_ralph.folder import frankbria
 
     if not (found := frankbria(folder)):
         return None
@@ -98,7 +97,6 @@ def _detect(folder: Path) -> Setup | None:
 
 def _missing(folder: Path) -> tuple[str, ...]:
     from bridge.setups.bmalph.layout import look
-    from bridge.setups.dot_ralph.folder import frankbria
     from bridge.setups.frankbria.layout import flat, folder_of, missing_parts
 
     if frankbria(folder):

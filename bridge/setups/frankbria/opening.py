@@ -21,7 +21,7 @@ from bridge.setups.dot_ralph.opening import (
 from bridge.setups.frankbria import rc
 from bridge.setups.frankbria.commands import ClaudeCommands, about_settings, load_driver
 from bridge.setups.frankbria.differences import refuse
-from bridge.setups.frankbria.layout import missing_parts, refuse_flat
+from bridge.setups.frankbria.layout import missing_parts, read_plan, refuse_flat
 from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.settings import KEYS, resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrankbriaLoop(ControlledLoop):
     """A loop that may start.
 
@@ -51,10 +51,7 @@ class FrankbriaLoop(ControlledLoop):
         version: of claude, or '' where that isn't known.
     """
 
-    folder: Folder
     settings: FrankbriaSettings
-    loop: LoopSettings
-    driver: LoopDriver
     name: str
     shown: str
     version: str = ""
@@ -70,20 +67,15 @@ class FrankbriaLoop(ControlledLoop):
     def begun(self) -> tuple[str, LoopSettings]:
         return self.shown, self.loop
 
-    def preview(self) -> tuple[Sequence[str], Command]:
-        """The settings are shown with their sources (trap F25)."""
-        from bridge.setups.dot_ralph.files import sessions
-        from bridge.setups.frankbria.layout import read_plan
+    def context(self, *, resumed: bool) -> str:
         from bridge.setups.frankbria.store import context_of
-        from bridge.turn.driver import build_command
 
-        resumes = self.loop.resume and self.driver.supports_sessions()
-        session = sessions.peek(self.folder) if resumes else None
-        plan = read_plan(self.folder.project, self.settings.optional_sections)
-        context = context_of(FrankbriaState(), plan)
-        command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
-        shown = (f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown())
-        return [f"dry run: {self.shown} would be called, nothing is", *shown], command
+        del resumed
+        return context_of(FrankbriaState(), read_plan(self.folder.project, self.settings.optional_sections))
+
+    def notes(self, command: Command) -> Sequence[str]:
+        del command
+        return (f"dry run: {self.shown} would be called, nothing is",)
 
     def events(
         self,
@@ -181,7 +173,10 @@ def open_loop(
     def opened(driver: LoopDriver, name: str, shown: str, version: str = "") -> FrankbriaLoop:
         for line in told:
             tell(line)
-        return FrankbriaLoop(folder, replace(settings, notices=tuple(told)), loop, driver, name, shown, version)
+        known = replace(settings, notices=tuple(told))
+        return FrankbriaLoop(
+            folder=folder, settings=known, loop=loop, driver=driver, name=name, shown=shown, version=version
+        )
 
     named = options.script("driver")
     if named is None:

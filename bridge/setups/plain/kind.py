@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.setups.dot_ralph.folder import locate, other_system
 from bridge.setups.dot_ralph.kind import DotRalphKind, overview
 from bridge.setups.model import PlanKind
 
@@ -33,7 +34,6 @@ def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Ov
 
 def _flat(project: Path) -> str:
     """Say that there are a prompt and no ``.ralph`` yet."""
-    from bridge.setups.dot_ralph.folder import locate, other_system
 
     prompt = (project / "PROMPT.md").is_file() and not locate(project).path.exists()
     return "flat" if prompt and not other_system(project) else ""
@@ -41,7 +41,6 @@ def _flat(project: Path) -> str:
 
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
     from bridge.setups.dot_ralph.doctor import DriverCase
-    from bridge.setups.dot_ralph.folder import locate
     from bridge.setups.plain.doctor import CHECKS
 
     return DriverCase(locate(project), env), CHECKS
@@ -50,7 +49,6 @@ def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tupl
 def _reset(project: Path) -> list[str]:
     from bridge.setups import kinds
     from bridge.setups.dot_ralph.controls import reset_state
-    from bridge.setups.dot_ralph.folder import locate
 
     for kind in kinds().values():  # one that sees to the folder itself
         if kind.installation is not None and kind.reset is not None and kind.installation.detect(project):
