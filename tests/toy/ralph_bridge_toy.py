@@ -143,7 +143,6 @@ KIND = SetupKind(
     name="toy", title="Toy", page="extending", folders=(STATE,), signs=((CONF, PROMPT),),
     options=frozenset({"prompt"}),
     state=lambda project, _setup: project / STATE, open=open_loop, own_files=lambda _project, _home: FILES,
-    texts=lambda state: (state / "live.log",), traces=lambda _project, state: (state / "status.json",),
     overview=overview, rows=rows, checks=lambda project, _setup, env: (Case(project, env), CHECKS),
     plan=PlanKind(files=(PLAN,)), copied=(CONF, PROMPT), own_per_task=(PLAN,),
     installation=Installation(detect, missing, adopt, lambda setup: standin.eject(setup.controller)),
