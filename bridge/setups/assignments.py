@@ -162,9 +162,9 @@ class _Reader:
             if self._statement(node):
                 continue
             assigns = node.type == "command" and node.children[0].type == "variable_assignment"
-            told = "a command behind an assignment" if assigns else "a command, or what only bash understands"
-            told = "a syntax error" if node.type == ";;" else told
-            self._problem(told)
+            what = "a command behind an assignment" if assigns else "a command, or what only bash understands"
+            what = "a syntax error" if node.type == ";;" else what
+            self._problem(what)
             self._perhaps(node)
             self.sure = False  # of what stands behind it, too: `A=1 && exit`
         self.line = first

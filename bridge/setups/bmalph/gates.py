@@ -168,8 +168,8 @@ def failing_sentences(gates: GateResults | None) -> tuple[str, ...]:
         return ()
     parts = []
     if gates.test.status == "fail":
-        said = " ".join(_ANSI.sub("", gates.test.output).split())[:150].rstrip()
-        parts.append(f"TESTS FAILING: {said}." if said else "TESTS FAILING.")
+        output = " ".join(_ANSI.sub("", gates.test.output).split())[:150].rstrip()
+        parts.append(f"TESTS FAILING: {output}." if output else "TESTS FAILING.")
     failed = [" ".join(gate.command.split()[:2]) for gate in gates.custom if gate.status == "fail"]
     if failed:
         parts.append(f"QG fail: {', '.join(failed)}.")

@@ -146,8 +146,8 @@ def _checked(driver: Driver, settings: Settings, options: RunOptions, tell: Call
     found = []
     if options.live and settings.output_format == "text" and driver.supports_live_output():
         found.append(live_needs_json(settings))
-    if said := about_tools(settings, driver):
-        found.append(said)
+    if problem := about_tools(settings, driver):
+        found.append(problem)
     for line in found:
         tell(line)
     return replace(settings, notices=(*settings.notices, *found))

@@ -113,8 +113,7 @@ def links(case: Case) -> Examined:
     names = [name for name in names if name != ".claude"][:_MOST]
     if not names:
         return passed()
-    told = [_where(case.project / name, name) for name in names]
-    return failed("; ".join(told), f"rm {shlex.join(names)}")
+    return failed("; ".join(_where(case.project / name, name) for name in names), f"rm {shlex.join(names)}")
 
 
 def _where(path: Path, name: str) -> str:

@@ -93,20 +93,20 @@ def reset_state(folder: Folder) -> list[str]:
     """Close an open circuit breaker, and drop exit signals that an earlier run has left; say what was done."""
     from bridge.setups.projects import project_lock
 
-    told: list[str] = []
+    done: list[str] = []
     if not folder.path.is_dir():
-        return told
+        return done
     now = time.time()
     found, corrupt = breaker.load(folder, now), breaker.is_corrupt(folder)
     signals = small.read_exit_signals(folder)
     if not (found.is_open or corrupt or signals):
-        return told
+        return done
     with project_lock(folder.path, folder.project):
         if found.is_open or corrupt:
             was = "could not be read" if corrupt else f"was OPEN ({found.reason or 'no reason given'})"
             reset_circuit(folder, now)
-            told.append(f"the circuit breaker {was}: it is CLOSED now, and the session is reset")
+            done.append(f"the circuit breaker {was}: it is CLOSED now, and the session is reset")
         if signals:
             small.clear_exit_signals(folder)
-            told.append("exit signals of an earlier run are dropped")
-    return told
+            done.append("exit signals of an earlier run are dropped")
+    return done

@@ -42,7 +42,7 @@ def tmux_commands(
     # The pane stays when the loop has ended, so that its last lines can be read.
     run = f"{shlex.join([*handed, *loop, *live, *options])}; echo; read -r -p 'The loop has ended. Enter closes.' _"
     log = shlex.join(["tail", "-n", "100", "-F", str(folder / "live.log")])
-    place = ["-c", str(folder.project)]
+    location = ["-c", str(folder.project)]
     return (
         [
             "tmux",
@@ -54,11 +54,11 @@ def tmux_commands(
             "220",
             "-y",
             "50",
-            *place,
+            *location,
             shlex.join(["bash", "-c", run]),
         ],
-        ["tmux", "split-window", "-h", "-t", f"={session}:", *place, log],
-        ["tmux", "split-window", "-v", "-t", f"={session}:", *place, shlex.join([*handed, *watch])],
+        ["tmux", "split-window", "-h", "-t", f"={session}:", *location, log],
+        ["tmux", "split-window", "-v", "-t", f"={session}:", *location, shlex.join([*handed, *watch])],
         ["tmux", "select-pane", "-t", f"={session}:{_LOOP}"],
     )
 

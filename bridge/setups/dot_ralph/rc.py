@@ -86,8 +86,8 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
         except ProjectUnusable:
             raise
         except OSError as error:
-            told = f"{shown} can't be read: {error.strerror}\n  next: check its permissions"
-            raise ProjectUnusable(told) from error
+            problem = f"{shown} can't be read: {error.strerror}\n  next: check its permissions"
+            raise ProjectUnusable(problem) from error
         entries, remarks = parse(text, env)
         return Rc(shown, entries, remarks, exists=True)
     return Rc(f"{folder.shown}/.ralphrc")
@@ -124,8 +124,8 @@ def _take(
         )
     if commented := _QUOTED.fullmatch(value) or _COMMENTED.fullmatch(value):
         value = commented[1]
-        told = f"a comment behind a value: {key} is {_short(value.strip(_QUOTES))} here"
-        remarks.append(Remark(number, told, "put the comment on a line of its own", ignored=False))
+        problem = f"a comment behind a value: {key} is {_short(value.strip(_QUOTES))} here"
+        remarks.append(Remark(number, problem, "put the comment on a line of its own", ignored=False))
     if value[:1] in tuple(_QUOTES) and (len(value) < 2 or value[-1] != value[0]):
         problem = f"the quote of {key} is not closed: {_short(line)}; it is left out"
         remarks.append(Remark(number, problem, "write the whole value on one line"))
@@ -139,8 +139,8 @@ def _take(
         via = name if env.get(name) else ""
         value = env.get(name) or (entries[name].value if name in entries else "") or default
     elif key not in _COMMANDS and not single and _EXPANSION.search(value):
-        told = f"{key} is {_short(value)}: nothing is expanded in it"
-        remarks.append(Remark(number, told, "write the value itself", ignored=False))
+        problem = f"{key} is {_short(value)}: nothing is expanded in it"
+        remarks.append(Remark(number, problem, "write the value itself", ignored=False))
     entries[key] = RcEntry(value, number, via)
 
 

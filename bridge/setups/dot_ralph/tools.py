@@ -48,11 +48,11 @@ def about_tools(settings: CommonSettings, driver: Allowing) -> str:
     unknown = unknown_tools(settings.allowed_tools, patterns)
     if not unknown:
         return ""
-    told = f"{source.name} {source.where} names tools that {driver.display_name()} doesn't have: "
-    told += ", ".join(_with_meant(item, patterns) for item in unknown)
+    problem = f"{source.name} {source.where} names tools that {driver.display_name()} doesn't have: "
+    problem += ", ".join(_with_meant(item, patterns) for item in unknown)
     if source.name == OPTION:
-        raise ConfigurationError(f"{told}\n  next: use some of {', '.join(patterns)}")
-    return told
+        raise ConfigurationError(f"{problem}\n  next: use some of {', '.join(patterns)}")
+    return problem
 
 
 def unknown_tools(allowed: str, patterns: Sequence[str]) -> tuple[str, ...]:

@@ -162,18 +162,18 @@ def open_loop(
     """
     settings = ready(folder, options, env, sandboxed=sandboxed)
     busy(folder)
-    told = list(settings.notices)
+    notices = list(settings.notices)
     agents_env, wrong = rc.agents_environment(folder.project, settings.shell_init_file, settings.exported, env)
-    told += wrong
+    notices += wrong
     live = settings.live or (options.live and settings.output_format == "json")
     loop = loop_settings(folder, settings, options, env=agents_env, live=live)
     if live and settings.output_format == "text":
-        told.append(live_needs_json(settings))
+        notices.append(live_needs_json(settings))
 
     def opened(driver: LoopDriver, name: str, shown: str, version: str = "") -> FrankbriaLoop:
-        for line in told:
+        for line in notices:
             tell(line)
-        known = replace(settings, notices=tuple(told))
+        known = replace(settings, notices=tuple(notices))
         return FrankbriaLoop(
             folder=folder, settings=known, loop=loop, driver=driver, name=name, shown=shown, version=version
         )
@@ -185,10 +185,12 @@ def open_loop(
         version = "" if settings.dry_run else installed_version(claude.words, folder.project, agents_env)
         if is_older(version, settings.claude_min_version):
             least = settings.claude_min_version
-            told.append(f"{settings.code_cmd} is {version}, older than CLAUDE_MIN_VERSION {least}; it may still do")
+            notices.append(
+                f"{settings.code_cmd} is {version}, older than CLAUDE_MIN_VERSION {least}; it may still do"
+            )
         yield opened(claude, "claude", settings.code_cmd, version)
         return
     with load_driver(named, folder, settings, options.globals, agents_env) as script:
-        told += about_settings(settings, script)
+        notices += about_settings(settings, script)
         shown = f"{script.display_name()} (driver {script.script})"
         yield opened(script, f"driver {script.script.stem}", shown)

@@ -164,15 +164,15 @@ def resolve(
     values, notices = read_values(KEYS, found)
     sources = {name: source for name, (_, source) in found.items()}
     values["prompt_file"] = prompt_of(values["prompt_file"], sources["prompt_file"], folder)
-    told = (*rc.notices, *_likely_typos(rc.entries), *notices)
+    notices = [*rc.notices, *_likely_typos(rc.entries), *notices]
     exported = {name: value for name, value in rc.exported.items() if name not in _NAMES}
-    return FrankbriaSettings(**values, exported=exported, sources=sources, notices=told)
+    return FrankbriaSettings(**values, exported=exported, sources=sources, notices=tuple(notices))
 
 
 def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:
     """Name what is nearly a setting: others are variables of the file's own."""
-    told = []
+    found = []
     for name, entry in entries.items():
         if name not in _NAMES | ELSEWHERE and (close := difflib.get_close_matches(name, _NAMES, 1, 0.85)):
-            told.append(f"{RC} line {entry.line}: {name} is no setting; did you mean {close[0]}?")
-    return told
+            found.append(f"{RC} line {entry.line}: {name} is no setting; did you mean {close[0]}?")
+    return found

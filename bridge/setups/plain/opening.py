@@ -184,8 +184,8 @@ def driver_of(
         tell(notice)
     driver = open_driver(folder, settings, extra)
     try:
-        if said := about_tools(settings, driver):
-            tell(said)
+        if problem := about_tools(settings, driver):
+            tell(problem)
     except BaseException:
         driver.close()
         raise
