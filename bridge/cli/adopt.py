@@ -34,7 +34,7 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
     if done.set_aside is not None:
         write(f"an older original was there: it is {done.set_aside} now\n")
     what = "is ralph-bridge's stand-in now" if done.changed else "is ralph-bridge's stand-in already"
-    write(f"{done.told or f'{done.controller} {what}; the original is {done.original}'}\n")
+    write(f"{done.message or f'{done.controller} {what}; the original is {done.original}'}\n")
     return 0
 
 
@@ -52,7 +52,7 @@ def eject(*, project: str | None, setup_name: str | None) -> int:
     setup = _setup(project, setup_name, adopted=True)
     done = installations()[setup.name].eject(setup)
     what = "is the original again" if done.changed else "is the original: there is nothing to undo"
-    write(f"{done.told or f'{done.controller} {what}'}\n")
+    write(f"{done.message or f'{done.controller} {what}'}\n")
     return 0
 
 

@@ -61,14 +61,14 @@ class Adopted:
         original: where the original is (was) kept meanwhile.
         changed: False when there was nothing to do.
         set_aside: where an older kept original went, which an update had left behind; None without one.
-        told: what there is to say; empty: what is always said.
+        message: what there is to say; empty: what is always said.
     """
 
     controller: Path
     original: Path
     changed: bool
     set_aside: Path | None = None
-    told: str = ""
+    message: str = ""
 
 
 class Installation(NamedTuple):

@@ -93,8 +93,8 @@ def adopt(setup: Setup) -> Adopted:
         raise
     changed = done.changed or not known
     here = f"`ralph` in {setup.project} starts ralph-bridge's loop {'now' if changed else 'already'}"
-    told = f"{here}; elsewhere it is what it was ({original}){_hidden(path)}"
-    return Adopted(path, original, changed, done.set_aside, told)
+    message = f"{here}; elsewhere it is what it was ({original}){_hidden(path)}"
+    return Adopted(path, original, changed, done.set_aside, message)
 
 
 def eject(setup: Setup) -> Adopted:
@@ -111,7 +111,7 @@ def eject(setup: Setup) -> Adopted:
         _give_back(path)
     what = "runs the original again" if was else "runs the original: there is nothing to undo"
     stays = f"; {path} stays ralph-bridge's stand-in for {', '.join(others)}" if others else ""
-    return Adopted(path, kept(path), was, told=f"`ralph` in {setup.project} {what}{stays}")
+    return Adopted(path, kept(path), was, message=f"`ralph` in {setup.project} {what}{stays}")
 
 
 def hand_over(words: Sequence[str]) -> NoReturn:

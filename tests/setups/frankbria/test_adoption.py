@@ -69,7 +69,7 @@ def test_adopt_and_eject_leave_every_byte(home: Home) -> None:
     assert state_of(home.command) is StandInState.STAND_IN
     assert status(project) == ""
     done = eject(project)
-    assert (done.changed, "runs the original again" in done.told) == (True, True)
+    assert (done.changed, "runs the original again" in done.message) == (True, True)
     after = fingerprint(home.path)
     assert {path: after[path] for path in before} == before
     assert set(after) - set(before) <= {str(home.path / ".local/state")}
@@ -81,7 +81,7 @@ def test_adopt_twice_is_adopt_once(home: Home) -> None:
     adopt(project)
     before = fingerprint(home.path)
     done = adopt(project)
-    assert (done.changed, "already" in done.told) == (False, True)
+    assert (done.changed, "already" in done.message) == (False, True)
     assert fingerprint(home.path) == before
 
 
@@ -92,7 +92,7 @@ def test_two_projects_of_one_user_and_a_third_that_is_not_adopted(home: Home) ->
     adopt(two)
     done = ralph(home, third, "--live", "a b", "", "*", A="1")
     assert (done.returncode, done.stdout, done.stderr) == (7, "ralph_loop.sh first\n", "")
-    assert str(two) in eject(one).told
+    assert str(two) in eject(one).message
     assert state_of(home.command) is StandInState.STAND_IN
     assert ralph(home, one).stdout == "ralph_loop.sh first\n"
     eject(two)
@@ -299,7 +299,7 @@ def test_another_ralph_on_path_is_told_of(home: Home, monkeypatch: pytest.Monkey
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", f"{other.parent}:{os.environ['PATH']}")
-    assert f"PATH finds another `ralph` before it: {other}" in adopt(home.project("one")).told
+    assert f"PATH finds another `ralph` before it: {other}" in adopt(home.project("one")).message
 
 
 def test_a_project_without_git_and_a_folder_with_odd_characters(home: Home) -> None:
