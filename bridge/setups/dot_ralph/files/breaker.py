@@ -51,6 +51,7 @@ def is_corrupt(folder: Folder) -> bool:
 
 
 def save(folder: Folder, state: Breaker, transition: Transition | None = None) -> None:
+    """Write the breaker, and its transition into the history."""
     write_text(folder / FILE, write_breaker(state, read_only_counter=folder.shapes.read_only_counter))
     if transition is not None:
         save_history(folder, read_history(read_text(folder / HISTORY)), transition)
@@ -94,9 +95,11 @@ def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
 
 
 def write_breaker(breaker: Breaker, *, read_only_counter: bool = True) -> str:
-    """Write a state file: documented keys in documented order.
+    """Write a state file: documented keys in documented order, two blanks a level, a newline.
 
-    frankbria's counts no runs that only read, and always has a loop's number.
+    Args:
+        breaker: the state.
+        read_only_counter: as bmalph has it. frankbria's counts no such runs, and always has a loop's number.
     """
     document: dict[str, Any] = {"state": breaker.state.value, "last_change": breaker.last_change}
     document |= {key: getattr(breaker, key) for key in _COUNTERS if read_only_counter or key != _READ_ONLY}
@@ -122,6 +125,7 @@ def read_history(text: str | bytes | None) -> list[dict[str, Any]]:
 
 
 def write_history(entries: Iterable[dict[str, Any]], *more: Transition) -> str:
+    """Write a history, with transitions added at its end."""
     return json.dumps([*entries, *map(asdict, more)], indent=2, ensure_ascii=False) + "\n"
 
 

@@ -32,11 +32,11 @@ _HEARTBEAT = (".heartbeat_marker", ".write_heartbeat_pid", ".write_heartbeat_see
 
 def sort_out(folder: Folder, before: RunRecord | None, now: float) -> tuple[str, ...]:
     """Sort what is left of the run before, with the project's lock held; return what people should be told."""
-    notices = _sort(folder, before, now) if before is None or before.end is None else ()
+    told = _sort(folder, before, now) if before is None or before.end is None else ()
     for name in _HEARTBEAT:
         delete(folder / name)
     sweep(folder.path, folder.logs)
-    return notices
+    return told
 
 
 def stale_files(folder: Folder) -> list[str]:
@@ -53,14 +53,14 @@ def stale_files(folder: Folder) -> list[str]:
 
 
 def _sort(folder: Folder, before: RunRecord | None, now: float) -> tuple[str, ...]:
-    notices: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     who = (
         "a run that did not end in order" if before is None else f"run {before.run_id}, which did not end in order"
     )
     if read_exit_signals(folder):
-        notices = (f"exit signals of {who} are dropped",)
+        told = (f"exit signals of {who} are dropped",)
         clear_exit_signals(folder)
     delete(folder / ".response_analysis")
     if (read_object(folder / "progress.json") or {}).get("status") == "executing":
         status.write_finished(folder, succeeded=False, now=now)
-    return notices
+    return told

@@ -70,6 +70,12 @@ def reset_session(folder: Folder, reason: str, now: float, *, loop: int = 0) -> 
 
     The record becomes inactive, the agent's id and the analysis go, exit signals are emptied where there are
     any, and the history gets an entry.
+
+    Args:
+        folder: the loop's folder.
+        reason: project_complete, circuit_breaker_open, manual_interrupt, ....
+        now: the time.
+        loop: the iteration.
     """
     inactive = {"session_id": ""}
     if folder.shapes.one_session:
@@ -91,10 +97,15 @@ def reset_session(folder: Folder, reason: str, now: float, *, loop: int = 0) -> 
 
 
 def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
-    """Return the agent's session to resume. What can't be resumed is deleted, as is what wasn't used for too long.
+    """Return the agent's session to resume. What can't be resumed is deleted.
 
     The file holds one token, or JSON in older installations. An id that is no token is never passed on
     (seen in the field: hundreds of repeated ids in one file).
+
+    Args:
+        folder: the loop's folder.
+        expiry_hours: hours without use after which it counts as forgotten; by the time of the file.
+        now: the time.
     """
     path = folder / _AGENT
     text = read_text(path)
@@ -126,7 +137,11 @@ def _id_in(text: str) -> str:
 
 
 def save_agent_session(folder: Folder, session_id: str, now: float) -> None:
-    """Save the agent's id for the next run, in both records; where it has a record of its own, in that alone."""
+    """Save the agent's id for the next run, in both records; where it has a record of its own, in that alone.
+
+    Raises:
+        ValueError: it is no session id.
+    """
     if validate_session_id(session_id) is None:
         raise ValueError(f"{session_id!r} is no session id")
     if folder.shapes.session_json:

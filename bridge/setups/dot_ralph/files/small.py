@@ -22,7 +22,12 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """``.call_count`` and ``.last_reset``: runs that ended well within a clock hour (local, ``YYYYMMDDHH``)."""
+    """``.call_count`` and ``.last_reset``: how many runs ended well within one clock hour.
+
+    Attributes:
+        count: so many so far.
+        stamp: the hour, local time, ``YYYYMMDDHH``.
+    """
 
     count: int
     stamp: str
@@ -33,9 +38,11 @@ class Calls:
         return self if self.stamp == stamp else Calls(0, stamp)
 
     def one_more(self) -> Calls:
+        """Count a run that ended well."""
         return Calls(self.count + 1, self.stamp)
 
     def left(self, limit: int) -> int:
+        """Say how many more are allowed: never below 0."""
         return max(0, limit - self.count)
 
     @classmethod
@@ -46,33 +53,39 @@ class Calls:
 
 
 def read_exit_signals(folder: Folder) -> ExitSignals:
+    """Read ``.exit_signals``; what isn't to its format counts as none."""
     return read_signals(read_text(folder / ".exit_signals"))
 
 
 def write_exit_signals(folder: Folder, signals: ExitSignals) -> None:
+    """Write ``.exit_signals``."""
     write_text(folder / ".exit_signals", write_signals(signals))
 
 
 def clear_exit_signals(folder: Folder) -> None:
+    """Write an empty ``.exit_signals``."""
     record: dict[str, list[int]] = {name: [] for name in ExitSignals.__slots__}
     write_json(folder / ".exit_signals", record, compact=True)
 
 
 def read_calls(folder: Folder) -> Calls:
+    """Read ``.call_count`` and ``.last_reset``; what isn't to their format counts as none."""
     return Calls.read(read_text(folder / ".call_count"), read_text(folder / ".last_reset"))
 
 
 def write_calls(folder: Folder, made: Calls) -> None:
+    """Write both files."""
     write_text(folder / ".call_count", f"{made.count}\n")
     write_text(folder / ".last_reset", f"{made.stamp}\n")
 
 
 def tokens_used(folder: Folder) -> int:
-    """Tokens of this clock hour."""
+    """Return how many tokens were used in this clock hour (``.token_count``)."""
     return read_number(folder / ".token_count") or 0
 
 
 def calls_made(folder: Folder, now: float) -> int:
+    """Return how many runs have succeeded in this clock hour."""
     return read_calls(folder).at(datetime.fromtimestamp(now)).count
 
 
@@ -88,11 +101,12 @@ def reset_calls(folder: Folder, now: float) -> None:
 
 
 def read_line(folder: Folder, name: str) -> str:
-    """The only line of a file, ``""`` without one."""
+    """Return the only line of a small file (``.loop_diff_summary``, ``.review_last_sha``), ``""`` without one."""
     return (read_text(folder / name) or "").split("\n", 1)[0].strip()
 
 
 def write_line(folder: Folder, name: str, text: str | int) -> None:
+    """Write a file of one line: ``.loop_start_sha``, ``.review_last_sha``, ``.last_output_length``."""
     write_text(folder / name, f"{text}\n")
 
 
@@ -103,12 +117,15 @@ def read_analysis(folder: Folder) -> dict[str, Any]:
 
 
 def write_findings(folder: Folder, findings: Mapping[str, Any]) -> None:
+    """Write ``.review_findings.json``: the object of the model as it is."""
     write_json(folder / ".review_findings.json", dict(findings))
 
 
 def read_findings(folder: Folder) -> dict[str, Any]:
+    """Return ``.review_findings.json``; {} without one."""
     return read_object(folder / ".review_findings.json") or {}
 
 
 def delete_findings(folder: Folder) -> None:
+    """Delete ``.review_findings.json``."""
     delete(folder / ".review_findings.json")

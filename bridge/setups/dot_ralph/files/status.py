@@ -24,7 +24,9 @@ class Status:
 
     Attributes:
         loop_count: the iteration, from 1; 0 before the first.
+        calls_made_this_hour, max_calls_per_hour: calls that count in this clock hour, and how many may be.
         last_action: what the loop did last, in the original's words.
+        status: one of :data:`State`.
         exit_reason: why the loop ended; ``""`` while it hasn't.
         next_reset: when calls are possible again, in seconds since the epoch; None: at the full hour.
     """
@@ -39,7 +41,12 @@ class Status:
 
 
 def write_status(folder: Folder, status: Status, now: float, **more: object) -> None:
-    """Write ``status.json``; `more` are the keys that only one setup's has."""
+    """Write ``status.json``; `more` are the keys that only one setup's has.
+
+    Raises:
+        ValueError: a status that readers don't know.
+        ProjectUnusable: the system refuses.
+    """
     if status.status not in _STATES:
         raise ValueError(f"{status.status!r} is none of {', '.join(sorted(_STATES))}")
     reset = timestamps.next_hour(now) if status.next_reset is None else status.next_reset
@@ -58,7 +65,15 @@ def write_status(folder: Folder, status: Status, now: float, **more: object) -> 
 
 
 def write_running(folder: Folder, *, poll: int, elapsed: float, last_line: str, now: float) -> None:
-    """Write ``progress.json`` while a run lasts: valid JSON whatever the last line is (trap T10)."""
+    """Write ``progress.json`` while a run lasts; valid JSON whatever the CLI prints (trap T10).
+
+    Args:
+        folder: the loop's folder.
+        poll: how many times it was written in this run; turns the spinner.
+        elapsed: seconds since the run began.
+        last_line: the last line of the CLI's output; the first 80 bytes of it are shown.
+        now: the time.
+    """
     shown = last_line.encode("utf-8", "replace")[:80].decode("utf-8", "ignore")
     record = {
         "status": "executing",
