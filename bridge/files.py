@@ -302,11 +302,8 @@ def beside(opened: int) -> int:
 
 
 def read_bytes(path: AnyPath, most: int | None = None, *, root: AnyPath | None = None) -> bytes:
-    """Read a regular file, `most` bytes of it at most (-1: all of it). See :func:`descriptor`.
-
-    Raises:
-        ProjectUnusable: as there; or, without `most`, it is larger than any file of a loop.
-    """
+    """Read a regular file, `most` bytes of it at most (-1: all of it; None: refused where it is larger than any
+    file of a loop)."""
     with open_file(path, root=root) as file:
         if most is None and (size := os.fstat(file.fileno()).st_size) > _MOST:
             raise ProjectUnusable(
@@ -438,46 +435,46 @@ def make_folder(path: AnyPath, *, new: bool = False, root: AnyPath | None = None
         pass
 
 
-def delete(path: AnyPath, *, missing: bool = True, root: AnyPath | None = None) -> None:
+def delete(path: AnyPath, *, missing: bool = True) -> None:
     """Delete a file, or a link and not what it leads to; one that is missing only counts without `missing`."""
-    with suppress(*[FileNotFoundError] * missing), _located(path, root=root, follow=False) as (folder, name):
+    with suppress(*[FileNotFoundError] * missing), _located(path, follow=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
 
-def delete_folder(path: AnyPath, *, root: AnyPath | None = None, contents: bool = False) -> None:
+def delete_folder(path: AnyPath, *, contents: bool = False) -> None:
     """Delete a folder; with `contents`, all that is in it as well."""
-    with _located(path, root=root, follow=False) as (folder, name):
+    with _located(path, follow=False) as (folder, name):
         if contents:
             shutil.rmtree(name, dir_fd=folder)
         else:
             os.rmdir(name, dir_fd=folder)
 
 
-def move(old: AnyPath, new: AnyPath, *, root: AnyPath | None = None) -> None:
+def move(old: AnyPath, new: AnyPath) -> None:
     """Rename a file, or a link itself, in place of another one. See :func:`descriptor`."""
     with (
-        _located(old, root=root, follow=False) as (from_folder, name),
-        _located(new, root=root, follow=False) as (folder, new_name),
+        _located(old, follow=False) as (from_folder, name),
+        _located(new, follow=False) as (folder, new_name),
     ):
         if (found := _seen(folder, new_name)) is not None and not stat.S_ISLNK(found.st_mode):
             _regular(found, new)
         os.replace(name, new_name, src_dir_fd=from_folder, dst_dir_fd=folder)
 
 
-def link(old: AnyPath, new: AnyPath, *, root: AnyPath | None = None) -> None:
+def link(old: AnyPath, new: AnyPath) -> None:
     """Give a regular file a second name that is free. See :func:`descriptor`."""
     with (
-        _located(old, root=root) as (from_folder, name),
-        _located(new, root=root, follow=False) as (folder, new_name),
+        _located(old) as (from_folder, name),
+        _located(new, follow=False) as (folder, new_name),
     ):
         if (found := _seen(from_folder, name)) is not None:
             _regular(found, old)
         os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=folder, follow_symlinks=False)
 
 
-def symlink(target: str, path: AnyPath, *, root: AnyPath | None = None) -> None:
+def symlink(target: str, path: AnyPath) -> None:
     """Make a symbolic link, whatever it leads to, under a name that is free. See :func:`descriptor`."""
-    with _located(path, root=root, follow=False) as (folder, name):
+    with _located(path, follow=False) as (folder, name):
         os.symlink(target, name, dir_fd=folder)
 
 
@@ -533,11 +530,7 @@ def _mode(found: os.stat_result | None) -> int:
 
 
 def in_folder(folder: Path, act: Callable[[], T]) -> T:
-    """Do what needs a folder, which is made if need be: a tool may be tidying it away at this very moment.
-
-    Raises:
-        OSError: the system refuses.
-    """
+    """Do what needs a folder, which is made if need be: a tool may be tidying it away at this very moment."""
     for _ in range(_TRIES):
         with suppress(FileNotFoundError):
             make_folder(folder)
@@ -554,11 +547,8 @@ def leads_to(path: str | os.PathLike[str], descriptor: int) -> bool:
 
 @contextmanager
 def lenient() -> Iterator[None]:
-    """Pass over what can't be read, but for what is refused: somebody has to be told of a link that leads out.
-
-    Raises:
-        ProjectUnusable: the block did.
-    """
+    """Pass over what can't be read, but for what is refused (ProjectUnusable): somebody has to know of a link that
+    leads out."""
     try:
         yield
     except ProjectUnusable:

@@ -247,10 +247,9 @@ class Channel:
             self.pump(left)
 
     def wait_drawn(self, longest: float) -> None:
-        """Wait until an announced prompt is drawn and its line editor on; for scripts that don't announce that.
-
-        The editor is on a moment before it draws: what is typed in between is echoed after the prompt, not before
-        it.
+        """Wait until an announced prompt is drawn and its line editor on, which it is a moment before it draws:
+        what is typed in between is echoed after the prompt, not before it. For scripts that don't announce the
+        begin of input.
         """
         deadline = time.monotonic() + longest
         while not self.terminal.ended and (left := deadline - time.monotonic()) > 0:

@@ -24,15 +24,10 @@ _JLINE_BRACKET = re.compile(r"([)\]}])\x1b\[\d*A(?:\x1b\[\d*[CDG])?\r*(?:\r*\n)+
 
 
 def clean(adapter: AdapterFile, window: bytes, sent: str, *, exact: bool, prompt: str | None = None) -> str:
-    """The output of one command.
-
-    An echo that isn't found is left where it is. Blank rows at the ends go; a shell's exact window keeps those at
-    its start.
+    """The output of one command; an echo that isn't found is left where it is.
 
     Args:
-        adapter: its `output` says which echo strategy is used, and whether colours go.
-        window: what came since the command was written, up to the prompt, without announcements.
-        sent: what was written, without the Enter key.
+        window: what came since `sent` was written (without the Enter key), up to the prompt, without announcements.
         exact: the window begins at the announced start of the command: there is no echo in it.
         prompt: pattern of the prompt, which line editors may draw again before the echo.
     """
@@ -75,10 +70,8 @@ def _echo_stripped(text: str, sent: str, prompt: str | None, *, sgr: bool) -> st
 
 
 def strip_deterministic(output: str, sent: str) -> str:
-    """`output` without the echo of `sent` at its start, or unchanged when it isn't there.
-
-    Line ends in the echo are skipped, wherever the terminal wrapped it; nothing else may differ.
-    """
+    """`output` without the echo of `sent` at its start, but for line ends to the letter; unchanged when it isn't
+    there."""
     end = _walk(output, 0, sent, ansi=False)
     return output if end is None else output[end:].lstrip("\r\n")
 
@@ -90,10 +83,9 @@ def strip_fuzzy(output: str, sent: str, prompt: str | None = None) -> str:
 
 
 def echo_end(text: str, sent: str, prompt: str | None = None) -> int | None:
-    """Where the echo of `sent` and its line end are over in `text`, as it came from the terminal.
+    """Where the echo of `sent` and its line end are over in `text`, as it came from the terminal, or None.
 
-    None if it isn't there. Unlike the strippers, which see cleaned text, this one skips control sequences, and
-    takes away exactly one line end, so that blank lines of the output stay.
+    Control sequences are skipped, and exactly one line end is taken away, so that blank lines of the output stay.
     """
     for start in {0: None, _after_prompt(text, prompt): None}:
         end = _walk(text, start, sent, ansi="\x1b" not in sent)
@@ -149,10 +141,8 @@ def out_of_band_text(text: bytes, primary: str | None) -> str:
 
 
 def without_prompts(output: str, primary: str | None) -> str:
-    """`output` without the lines that are a prompt and nothing else.
-
-    For programs that draw their prompt and then go on printing: whether such a prompt ended the command or came too
-    late to be noticed is a matter of milliseconds.
+    """`output` without the lines that are a prompt and nothing else: of programs that print on after their prompt,
+    it is a matter of milliseconds whether such a prompt ended the command.
     """
     if not primary:
         return output
@@ -161,10 +151,9 @@ def without_prompts(output: str, primary: str | None) -> str:
 
 
 def interleaved(output: str, before: str, after: str, rule: Interleave) -> tuple[str, str]:
-    """The output of a command, and what is kept apart from it.
+    """The output of a command, and what is kept apart from it: with the strategy ``none`` that is all of it.
 
-    `before` came between the last prompt and the command, `after` after its own prompt. The strategy ``none``
-    keeps it apart whatever `capture_as` is.
+    `before` came between the last prompt and the command, `after` after its own prompt.
     """
     apart = "\n".join(each for each in (before, after) if each)
     if not apart or rule.strategy == "none" or rule.capture_as == "out_of_band":

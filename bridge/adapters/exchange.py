@@ -147,10 +147,7 @@ class Exchange:
         return self._results.result(command, back or ending, by="incomplete", recovered=back is not None)
 
     def _quiesced(self, command: PendingCommand, ending: Ending, deadline: float | None) -> Ending:
-        """``async_interleave: quiesce``: the ending once nothing has come for a while after the prompt.
-
-        The last prompt shows the mode.
-        """
+        """``async_interleave: quiesce``: the ending with the last prompt, once nothing has come for a while."""
         if self.adapter.output.async_interleave.strategy != "quiesce" or ending.prompt is None:
             return ending
         channel, last = self.channel, ending.prompt

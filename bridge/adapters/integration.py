@@ -22,31 +22,18 @@ if TYPE_CHECKING:
 
 BUILTIN = Path(__file__).parent / "builtin"
 _SCRIPTS = Path(__file__).parent / "scripts"
-_BY_EXTENSION = {
-    ".bash": "integration.bash",
-    ".sh": "integration.bash",
-    ".zsh": "integration.zsh",
-    ".py": "integration.py",
-    ".js": "integration.js",
-    ".cjs": "integration.js",
-    ".rkt": "integration.rkt",
-    ".lisp": "integration.lisp",
-    ".lsp": "integration.lisp",
-    ".cl": "integration.lisp",
-    ".ps1": "integration.ps1",
-    ".fsx": "integration.fsx",
+_OURS = {
+    "integration.bash": (".bash", ".sh", "bash"),
+    "integration.zsh": (".zsh", "zsh"),
+    "integration.py": (".py", "python"),
+    "integration.js": (".js", ".cjs", "node"),
+    "integration.rkt": (".rkt", "racket"),
+    "integration.lisp": (".lisp", ".lsp", ".cl", "sbcl", "abcl", "ccl"),
+    "integration.ps1": (".ps1", "pwsh"),
+    "integration.fsx": (".fsx",),
 }
-_BY_PROGRAM = {
-    "bash": "integration.bash",
-    "zsh": "integration.zsh",
-    "python": "integration.py",
-    "node": "integration.js",
-    "racket": "integration.rkt",
-    "sbcl": "integration.lisp",
-    "abcl": "integration.lisp",
-    "ccl": "integration.lisp",
-    "pwsh": "integration.ps1",
-}
+"""Our scripts, each with the extensions of its language and the names of programs that take it."""
+_TAKEN_BY = {each: script for script, names in _OURS.items() for each in names}
 _STANDARD_NAME = re.compile(r"integration[\w.-]*\Z")
 _RACKET_STAYS = re.compile(r"(^|\s)(-[a-zA-Z]*i[a-zA-Z]*|--repl)(\s|$)|read-eval-print-loop")
 _RACKET_QUIET = re.compile(r"(^|\s)(-[a-zA-Z]*q[a-zA-Z]*|--no-init-file)(\s|$)")
@@ -95,19 +82,18 @@ def find_script(adapter: AdapterFile, path: Path) -> tuple[Script | None, str]:
             return None, f"{name!r} can't be read: {error.strerror}"
     ours = _our_script(name, adapter)
     if ours is None:
-        known = ", ".join(sorted(set(_BY_EXTENSION.values())))
-        return None, f"{name!r} is neither beside {path.name} nor one of ours ({known})"
+        return None, f"{name!r} is neither beside {path.name} nor one of ours ({', '.join(sorted(_OURS))})"
     # Python's has another name there: it is not a module of this package.
     file = f"{ours}.txt" if ours.endswith(".py") else ours
     return Script((_SCRIPTS / file).read_text(encoding="utf-8"), ours, ours=True), ""
 
 
 def _our_script(name: str, adapter: AdapterFile) -> str | None:
-    if name in _BY_EXTENSION.values():
+    if name in _OURS:
         return name
     if not _STANDARD_NAME.match(name):
         return None
-    return _BY_EXTENSION.get(os.path.splitext(name)[1].lower()) or _BY_PROGRAM.get(adapter.name.lower())
+    return _TAKEN_BY.get(os.path.splitext(name)[1].lower()) or _TAKEN_BY.get(adapter.name.lower())
 
 
 def session_script(adapter: AdapterFile, script: Script, path: str, nonce: str) -> str:
@@ -134,8 +120,7 @@ def _history_filter(adapter: AdapterFile) -> str:
 def _racket(body: str, command: str, *, launched: bool) -> str:
     """The script for a command line that may load or require it, and may end after it.
 
-    A file that is *required* has to be a module. Racket's interactive library (not loaded with -q) brings a prompt
-    of its own, after ours: unless it is loaded before.
+    What is *required* has to be a module. Racket's interactive library has its own prompt unless loaded before.
     """
     stays = not launched or _RACKET_STAYS.search(command) is not None
     if stays and not _RACKET_QUIET.search(command):
@@ -204,9 +189,8 @@ class SessionFolder:
         self.write(path, text)
 
     def hide_script(self, *, of_shell: bool) -> None:
-        """Remove the script, once it is loaded: it holds the nonce, and what the program starts may read the file.
-
-        REPLs hand the path on to their workers (Python's multiprocessing, Node's -r): there it becomes empty.
+        """Once it is loaded: it holds the nonce, and what the program starts may read the file. REPLs hand its path
+        on to their workers (Python's multiprocessing, Node's -r): there it becomes empty.
         """
         with suppress(OSError):
             if of_shell:

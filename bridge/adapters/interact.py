@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def interact(channel: Channel, keyboard: int, screen: int) -> int | None:
-    """Pass everything on until the program ends; returns its exit status.
-
-    The end of the keyboard's input is passed on as the end-of-file key.
-    """
+    """Pass everything on until the program ends, the end of input as the end-of-file key; its exit status."""
     terminal = channel.terminal
     watched = select.poll()
     watched.register(terminal.fd, select.POLLIN)

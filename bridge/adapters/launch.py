@@ -115,8 +115,8 @@ def arguments(process: ProcessSection, values: Mapping[str, str], env: Mapping[s
     """The command line.
 
     ``{init_invocation}`` is part of the template and may hold placeholders: in quotes it is one word, quotes in it
-    included; elsewhere it is split, and single quotes around a word of it are quotes, too. Every other placeholder
-    is filled in afterwards, so that no path can become two arguments.
+    included; elsewhere it is split, and single quotes around a word are quotes. Other placeholders are filled in
+    afterwards, so that no path can become two arguments.
 
     Raises:
         ConfigurationError: nothing is left to start, or a Windows path names a variable that isn't set.
@@ -166,9 +166,8 @@ def _word(word: str, values: Mapping[str, str], env: Mapping[str, str]) -> str:
 def environment(
     process: ProcessSection, parent: Mapping[str, str], *, extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The program's environment: what it inherits, no pagers, a usual terminal, then the adapter's own.
-
-    With ``inherit_environment: false`` nothing is inherited, as with ``env -i``; text is UTF-8 all the same.
+    """What the program inherits (only that text is UTF-8, with ``inherit_environment: false``), no pagers, a usual
+    terminal, then the adapter's own.
     """
     kept = dict(parent) if process.inherit_environment else {"LC_CTYPE": _UTF8}
     for name in ("LINES", "COLUMNS"):
@@ -177,14 +176,8 @@ def environment(
 
 
 class Launch(NamedTuple):
-    """How one program is started.
-
-    Attributes:
-        argv: its command line.
-        env: its environment.
-        nonce: what genuine announcements end in, or empty.
-        injection: what is typed into it once it reads, or None.
-    """
+    """How one program is started: `nonce` is what genuine announcements end in, or empty; `injection` is typed into
+    it."""
 
     argv: list[str]
     env: dict[str, str]
@@ -198,8 +191,7 @@ def prepare(
     """Write the files of a session and work out how to start its program.
 
     Raises:
-        ProgramNotFound: there is none.
-        ConfigurationError: the adapter's `process` or `init` can't be used here.
+        ProgramNotFound, ConfigurationError: there is none; the adapter's `process` or `init` can't be used here.
     """
     if adapter.input.tempfile.cleanup_on_start:
         remove_stale_folders(adapter.input.tempfile.stale_ttl_hours)

@@ -32,9 +32,9 @@ class Section:
         dataclass(frozen=True, kw_only=True)(cls)
 
 
-def key(default: Any, about: str, **rule: Any) -> Any:
-    """One key that holds a scalar, a list of scalars or a mapping of them; `rule` as of :class:`FieldRule`."""
-    metadata = {"rule": FieldRule(about, **rule)}
+def key(default: Any, about: str, *, choices: str = "", **rule: bool) -> Any:
+    """One key that holds a scalar, a list of scalars or a mapping of them; the rest as of :class:`FieldRule`."""
+    metadata = {"rule": FieldRule(about, tuple(choices.split()), **rule)}
     if isinstance(default, dict):
         return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -43,19 +43,6 @@ def key(default: Any, about: str, **rule: Any) -> Any:
 def part(kind: type[Any], about: str, *, required: bool = False) -> Any:
     """One key that holds a section; an absent section has all its defaults."""
     return field(default_factory=kind, metadata={"rule": FieldRule(about, required=required)})
-
-
-STRATEGIES = ("shell_integration", "marker", "prompt_variable", "regex", "none")
-HOOKS = (
-    "prompt_function",
-    "preexec",
-    "ps0",
-    "precommand_lookup_action",
-    "debug_trap",
-    "custom",
-    "none",
-    "prompt_variable",  # not in the schema's list, but used by files in the field
-)
 
 
 class ProcessSection(Section):
@@ -67,7 +54,7 @@ class ProcessSection(Section):
     executable_candidates: tuple[str, ...] = key((), "Programs to try in order; the first that exists is taken.")
     inherit_environment: bool = key(True, "Whether the program inherits its parent's environment.")
     env: Mapping[str, str] = key({}, "Additional environment variables.")
-    encoding: str = key("utf-8", "Always utf-8 in schema 1.", choices=("utf-8",))
+    encoding: str = key("utf-8", "Always utf-8 in schema 1.", choices="utf-8")
     line_ending: str = key("\n", "End of an input line; `input.line_ending` wins.")
 
 
@@ -75,7 +62,7 @@ class Ready(Section):
     """How the program is known to wait for its first command. Times are upper bounds."""
 
     wait_for_event: str = key(
-        "prompt_start", "The event that shows it.", choices=("prompt_start", "marker", "regex", "custom")
+        "prompt_start", "The event that shows it.", choices="prompt_start marker regex custom"
     )
     wait_for: str | None = key(None, "Pattern to wait for when `wait_for_event` is custom.", pattern=True)
     timeout_ms: int = key(0, "Reserved; 0.")
@@ -98,7 +85,7 @@ class InitTempfile(Section):
 class Banner(Section):
     """A greeting for whoever watches the session."""
 
-    mode: str = key("none", "Where it goes.", choices=("prepend_to_tempfile", "write_before_pty", "none"))
+    mode: str = key("none", "Where it goes.", choices="prepend_to_tempfile write_before_pty none")
     banner_template: str | None = key(None, "Statement with {banner}.")
     reason_template: str | None = key(None, "Statement with {reason}.")
 
@@ -120,10 +107,19 @@ class Marker(Section):
 class Init(Section):
     """How the program is made to announce its prompts."""
 
-    strategy: str = key("none", "Kind of announcement.", choices=STRATEGIES, required=True)
-    hook_type: str = key("none", "What announces the start of a command.", choices=HOOKS)
+    strategy: str = key(
+        "none",
+        "Kind of announcement.",
+        choices="shell_integration marker prompt_variable regex none",
+        required=True,
+    )
+    hook_type: str = key(
+        "none",
+        "What announces the start of a command.",
+        choices="prompt_function preexec ps0 precommand_lookup_action debug_trap custom none prompt_variable",
+    )
     delivery: str = key(
-        "none", "How the script reaches the program.", choices=("launch_command", "pty_inject", "rc_file", "none")
+        "none", "How the script reaches the program.", choices="launch_command pty_inject rc_file none"
     )
     script_resource: str | None = key(None, "File with the script, beside the adapter or one of ours.")
     script: str | None = key(None, "The script itself.")
@@ -153,7 +149,7 @@ class PropertyUpdates(Section):
 class ShellIntegration(Section):
     """``prompt.strategy: shell_integration``."""
 
-    protocol: str = key("osc633", "Only osc633 in schema 1.", choices=("osc633",))
+    protocol: str = key("osc633", "Only osc633 in schema 1.", choices="osc633")
     markers: Markers = part(Markers, "The sequences.")
     property_updates: PropertyUpdates = part(PropertyUpdates, "Other announcements.")
 
@@ -163,12 +159,8 @@ class GroupCapture(Section):
 
     name: str = key("", "Its name.", required=True)
     group: str = key("1", "Number or name of the group.")
-    type: str = key("string", "Type of its value.", choices=("int", "string"))
-    role: str | None = key(
-        None,
-        "Its role.",
-        choices=("monotonic_counter", "nesting_level", "mode_indicator", "node_name"),
-    )
+    type: str = key("string", "Type of its value.", choices="int string")
+    role: str | None = key(None, "Its role.", choices="monotonic_counter nesting_level mode_indicator node_name")
 
 
 class Prompt(Section):
@@ -177,22 +169,22 @@ class Prompt(Section):
     strategy: str = key(
         "shell_integration",
         "By announcement, by marker or by pattern.",
-        choices=("shell_integration", "marker", "regex"),
+        choices="shell_integration marker regex",
         required=True,
     )
     shell_integration: ShellIntegration = part(ShellIntegration, "Announcements.")
     primary: str | None = key(None, "Pattern of the prompt.", pattern=True)
     continuation: str | None = key(None, "Pattern of the continuation prompt.", pattern=True)
     continuation_escape: str | None = key(None, "Input that leaves a continuation.")
-    anchor: str = key("line_start", "Where a prompt may stand.", choices=("line_start", "anywhere"))
+    anchor: str = key("line_start", "Where a prompt may stand.", choices="line_start anywhere")
     group_captures: tuple[GroupCapture, ...] = key((), "Groups of `primary` with a meaning.")
 
 
 class Interleave(Section):
     """Output that belongs to no command."""
 
-    strategy: str = key("none", "How it is recognised.", choices=("redraw_detect", "quiesce", "accept", "none"))
-    capture_as: str = key("merge", "Where it goes.", choices=("out_of_band", "merge", "discard"))
+    strategy: str = key("none", "How it is recognised.", choices="redraw_detect quiesce accept none")
+    capture_as: str = key("merge", "Where it goes.", choices="out_of_band merge discard")
 
 
 class OutputSection(Section):
@@ -204,7 +196,7 @@ class OutputSection(Section):
     input_echo_strategy: str = key(
         "osc_boundaries",
         "How the echo is found.",
-        choices=("osc_boundaries", "deterministic_byte_match", "fuzzy_byte_match", "none"),
+        choices="osc_boundaries deterministic_byte_match fuzzy_byte_match none",
     )
     line_ending: str = key("\n", "End of an output line.")
     async_interleave: Interleave = part(Interleave, "Output that belongs to no command.")
@@ -215,7 +207,7 @@ class Wrapper(Section):
 
     open: str = key("", "Line before the block.")
     close: str = key("", "Line after it.")
-    trigger: str = key("auto", "When blocks are wrapped.", choices=("auto", "always", "never"))
+    trigger: str = key("auto", "When blocks are wrapped.", choices="auto always never")
 
 
 class BalancedParens(Section):
@@ -250,12 +242,12 @@ class Input(Section):
     multiline_detect: str = key(
         "none",
         "How an unfinished block is noticed.",
-        choices=("prompt_based", "wrapper", "balanced_parens", "indent_based", "none"),
+        choices="prompt_based wrapper balanced_parens indent_based none",
     )
     multiline_delivery: str | None = key(
         None,
         "How a block travels; direct by default, tempfile in shells that detect nothing.",
-        choices=("direct", "tempfile", "heredoc", "wrapper", "encoded_scriptblock"),
+        choices="direct tempfile heredoc wrapper encoded_scriptblock",
     )
     multiline_wrapper: Wrapper = part(Wrapper, "Lines around a block.")
     balanced_parens: BalancedParens = part(BalancedParens, "Brackets of the language.")
@@ -268,7 +260,7 @@ class AdvanceCommand(Section):
     """A command that advances within a mode."""
 
     command: str = key("", "Text to type.", required=True)
-    effect: str = key("", "Its effect.", choices=("step_in", "step_over", "step_out"), required=True)
+    effect: str = key("", "Its effect.", choices="step_in step_over step_out", required=True)
 
 
 class ExitCommand(Section):
@@ -276,10 +268,7 @@ class ExitCommand(Section):
 
     command: str = key("", "Text to type.", required=True)
     effect: str = key(
-        "",
-        "Its effect.",
-        choices=("return_to_toplevel", "unwind_one_level", "invoke_restart", "resume"),
-        required=True,
+        "", "Its effect.", choices="return_to_toplevel unwind_one_level invoke_restart resume", required=True
     )
 
 
@@ -354,7 +343,7 @@ class Shutdown(Section):
 
     command: str | None = key("exit", "Text to type.")
     grace_ms: int = key(1000, "How long it may take.")
-    force_signal: str = key("kill", "Signal that follows.", choices=("kill", "term", "int", "hup", "quit"))
+    force_signal: str = key("kill", "Signal that follows.", choices="kill term int hup quit")
 
 
 class Lifecycle(Section):
@@ -362,7 +351,7 @@ class Lifecycle(Section):
 
     ready_timeout_ms: int = key(0, "Reserved; 0.")
     shutdown: Shutdown = part(Shutdown, "How the program is asked to end.")
-    restart_on: tuple[str, ...] = key((), "When it is restarted.", choices=("crash", "idle_timeout"))
+    restart_on: tuple[str, ...] = key((), "When it is restarted.", choices="crash idle_timeout")
 
 
 class Capabilities(Section):
@@ -373,22 +362,20 @@ class Capabilities(Section):
     meta_commands: bool = key(False, "`commands` can be used.")
     auto_modes: bool = key(False, "Some mode is entered by itself.")
     async_output: bool = key(False, "There may be output between commands.")
-    exit_code: str = key("false", "Whether exit codes are reliable.", choices=("true", "false", "unreliable"))
+    exit_code: str = key("false", "Whether exit codes are reliable.", choices="true false unreliable")
     cwd_tracking: bool = key(False, "The working folder is announced.")
-    cwd_format: str = key("none", "How folders are written.", choices=("windows_native", "posix", "none"))
+    cwd_format: str = key("none", "How folders are written.", choices="windows_native posix none")
     job_control: bool = key(False, "&, fg and bg work.")
-    shell_integration: str | None = key(
-        None, "Protocol of the announcements.", choices=("osc633", "iterm2", "kitty")
-    )
+    shell_integration: str | None = key(None, "Protocol of the announcements.", choices="osc633 iterm2 kitty")
     user_busy_detection: str | None = key(
-        None, "How a typing user is noticed.", choices=("osc_b", "process_polling", "none")
+        None, "How a typing user is noticed.", choices="osc_b process_polling none"
     )
     user_busy_detection_params: Mapping[str, object] = key({}, "Settings of process_polling.")
     cd_command: str | None = key(None, "Command that changes to {path}.")
     cd_command_quote: str | None = key(
         None,
         "How {path} is quoted.",
-        choices=("single_quote_posix", "single_quote_pwsh", "double_quote_cmd", "c_style_double_quote"),
+        choices="single_quote_posix single_quote_pwsh double_quote_cmd c_style_double_quote",
     )
 
 
@@ -441,7 +428,7 @@ class AdapterFile(Section):
     description: str = key("", "One line about it.", required=True)
     homepage: str | None = key(None, "Home page of the program.")
     license: str | None = key(None, "Licence of the program.")
-    family: str = key("", "Kind of program.", choices=("shell", "repl", "debugger"), vital=True)
+    family: str = key("", "Kind of program.", choices="shell repl debugger", vital=True)
     aliases: tuple[str, ...] = key((), "Other names for the adapter.")
     integration_script: str | None = key(None, "The integration script itself; wins over `script_resource`.")
     process: ProcessSection = part(ProcessSection, "How the program is started.", required=True)

@@ -21,10 +21,7 @@ class ModeState(NamedTuple):
 
 
 def detect_mode(modes: Sequence[Mode], text: str) -> ModeState:
-    """The mode that `text` shows: the first self-entered one found in it, else the default.
-
-    Patterns that don't compile are skipped.
-    """
+    """The mode that `text` shows: the first self-entered one found in it, else the default."""
     if not modes:
         return ModeState()
     for mode in modes:
@@ -34,11 +31,9 @@ def detect_mode(modes: Sequence[Mode], text: str) -> ModeState:
 
 
 def mode_at_prompt(modes: Sequence[Mode], prompt: str, output: str, current: str | None = None) -> ModeState:
-    """The mode after a command: the last prompt line takes precedence over the output.
-
-    A stale prompt in the output, or text that merely looks like one, doesn't count when some mode's own prompt
-    is on the prompt line. `prompt` and `output` are without colours; `exit_detect` of the `current` mode may
-    show that it was left.
+    """The mode after a command: a mode's own prompt on the last line takes precedence over the output, where a
+    stale one or text that merely looks like one may stand. Both are without colours. `current`: its
+    `exit_detect` shows that it was left.
     """
     if not modes:
         return ModeState()
@@ -63,10 +58,7 @@ def is_default(modes: Sequence[Mode], name: str | None) -> bool:
 
 
 def effect_of(modes: Sequence[Mode], current: str | None, command: str) -> str | None:
-    """The effect of `command` in the mode `current`, by its `advance_commands` and `exit_commands`.
-
-    The whole command counts, else its first word.
-    """
+    """The effect of the whole `command`, else of its first word, by the commands of the mode `current`."""
     mode = mode_named(modes, current)
     if mode is None:
         return None
@@ -123,10 +115,8 @@ class Captures(NamedTuple):
 
 
 def captures_of(adapter: AdapterFile, groups: Mapping[str, str], text: str, mode: ModeState) -> Captures:
-    """What the prompt `text` shows, by ``prompt.group_captures`` and those of its mode.
-
-    `groups` are those of the pattern that found the prompt; a mode's captures are groups of its own pattern.
-    """
+    """What the prompt `text` shows, by ``prompt.group_captures`` (of `groups`) and those of its mode (of the mode's
+    pattern)."""
     values: dict[str, str | int] = {}
     roles: dict[str, str] = {}
     own = mode_named(adapter.modes, mode.name)

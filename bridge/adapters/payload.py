@@ -28,9 +28,8 @@ _POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
 
 
 class Payload(NamedTuple):
-    """A command as it travels: what is typed, without the final Enter, and the body of the file that `text` names.
-
-    With the routes "lines", "wrapper" and "heredoc" the lines are typed one after the other.
+    """A command as it travels: what is typed (line by line on the routes lines, wrapper, heredoc), without the
+    final Enter, and the body of the file that `text` names.
     """
 
     route: Route
@@ -39,10 +38,9 @@ class Payload(NamedTuple):
 
 
 def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None = None) -> Payload:
-    """Decide how `command` travels, in the file `path` if need be.
+    """Decide how `command` travels, in the file `path` if need be; CRLF and CR count as line feeds.
 
-    One line goes as it is, unless it is longer than the terminal's `limit` or a line editor would act on a
-    character in it; then it takes the way of a block. CRLF and CR count as line feeds.
+    One line that is longer than the terminal's `limit`, or that line editors would act on, goes as a block does.
     """
     command = command.replace("\r\n", "\n").replace("\r", "\n")
     body = command if command.endswith("\n") else command + "\n"

@@ -49,8 +49,6 @@ class Readiness:
     def wait(self, injection: str | None) -> None:
         """Wait for the first prompt; type `injection` when the program reads.
 
-        With ``suppress_mirror_during_inject`` a listener gets the first prompt only, not what led there.
-
         Raises:
             AdapterNotReady: no prompt in time, or the program ended.
         """

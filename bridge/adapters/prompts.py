@@ -130,9 +130,8 @@ class PromptDetector:
         return found
 
     def follow(self, data: bytes) -> None:
-        """Take bytes, for `at_end` only: what comes long before the end is skipped.
-
-        Patterns may be slow on long lines (``\\S*> $`` is quadratic), and output has some of many megabytes.
+        """Take bytes, for `at_end` only: what comes long before the end is skipped, since patterns may be slow on
+        long lines (``\\S*> $`` is quadratic).
         """
         carried = self._carry + data
         if len(carried) > 2 * _LONGEST_LINE:
@@ -145,10 +144,9 @@ class PromptDetector:
         self.feed(data)
 
     def loose(self) -> PromptMatch | None:
-        """The prompt at the end of the current line, wherever in the line it begins.
+        """The prompt at the end of the current line, wherever it begins; not if it ends another prompt (``>> ``).
 
-        Not if it ends another prompt: ``>> `` is not ``> `` after some output. Line editors say where theirs
-        begins, by asking for bracketed paste; elsewhere a few signs in front of it are what makes another of it.
+        Line editors say where theirs begins (bracketed paste); elsewhere signs in front of it make another of it.
         """
         return self._at_line_end()[0]
 

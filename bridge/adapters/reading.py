@@ -41,13 +41,8 @@ _ADVICE = (
 
 
 class LoadedFile(NamedTuple):
-    """An adapter file that was read.
-
-    Attributes:
-        adapter: None when a problem stops it from being loaded.
-        problems: in the order of their lines.
-        lines: line (from 1) of every key by its path.
-    """
+    """`adapter` is None when a problem stops it from being loaded; `lines` has the line, from 1, of every key by
+    its path."""
 
     adapter: AdapterFile | None
     problems: tuple[AdapterProblem, ...]
@@ -235,6 +230,8 @@ class _AdapterReader:
         return _ABSENT
 
     def _check(self, value: Any, rule: FieldRule, path: str) -> None:
+        if isinstance(value, int) and value < 0 and path.endswith(("_ms", "_hours")):
+            self.report("rule", path, f"{value} is negative; write 0 or more")
         for each in value if isinstance(value, tuple) else (value,):
             if not isinstance(each, str):
                 continue

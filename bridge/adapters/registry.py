@@ -176,13 +176,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def find_entry(name: str) -> LoadedAdapter:
-    """The adapter that `name` means: a file when it looks like one, else a name of the registry.
-
-    Raises:
-        AdapterInvalid: the file can't be loaded; all its errors are in the message.
-        ConfigurationError: there is no such file.
-        UnknownAdapter: there is no such name.
-    """
+    """The adapter that `name` means: a file if it looks like one, else a name; raises what `Adapter.load` does."""
     if name.endswith((".yaml", ".yml")) or (
         os.sep in name and os.path.isfile(name) and not os.access(name, os.X_OK)
     ):

@@ -30,10 +30,8 @@ _BLANK = re.compile(r"(?:\x1b\[[0-9;:]*m|[ \t])*\Z")
 
 
 def render(text: str, *, sgr: bool = True) -> str:
-    """`text` as it would be seen, lines joined by ``\\n``; without `sgr` colours are removed.
-
-    A colour that is still on at the end is reset.
-    """
+    """`text` as it would be seen, lines joined by ``\\n``; without `sgr` colours are removed. One still on at the
+    end is reset."""
     if "\x1b[?" in text:
         text = _ALTERNATE.sub(_replaced, text)
     if not sgr:

@@ -101,8 +101,7 @@ class Results:
     ) -> Result:
         """The result of `command`, which is no longer pending if it is over.
 
-        `ending` is how it ended, or what there was at the deadline; `by` replaces its reason. `recovered`: the
-        program is back at its prompt although the command did not end by itself.
+        `ending` is how it ended, or what there was at the deadline; `by` replaces its reason.
         """
         duration = time.monotonic() - command.started
         channel, adapter, detector = self._channel, self._adapter, command.detector

@@ -59,10 +59,8 @@ def _top(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     if adapter.homepage and not _URL.fullmatch(adapter.homepage):
         yield "homepage", f"{adapter.homepage!r} is not a URL such as https://www.example.org/"
     if adapter.license and not _is_spdx(adapter.license):
-        yield (
-            "license",
-            f"{adapter.license!r} is no SPDX licence expression such as MIT or GPL-2.0-or-later OR BSD-2-Clause",
-        )
+        example = "such as MIT or GPL-2.0-or-later OR BSD-2-Clause"
+        yield "license", f"{adapter.license!r} is no SPDX licence expression {example}"
 
 
 _PLACEHOLDERS = frozenset(
@@ -95,24 +93,6 @@ def _unknown(path: str, text: str | None, known: Collection[str]) -> Iterator[tu
         if name not in known:
             listed = did_you_mean(name, known) or f"; known: {', '.join(sorted(known))}"
             yield path, f"{{{name}}} is not a placeholder and stays as it is{listed}"
-
-
-def _times(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
-    ready, shutdown = adapter.ready, adapter.lifecycle.shutdown
-    times = {
-        "ready.settle_before_inject_ms": ready.settle_before_inject_ms,
-        "ready.delay_after_inject_ms": ready.delay_after_inject_ms,
-        "ready.output_settled_min_ms": ready.output_settled_min_ms,
-        "ready.output_settled_stable_ms": ready.output_settled_stable_ms,
-        "ready.output_settled_max_ms": ready.output_settled_max_ms,
-        "output.post_prompt_settle_ms": adapter.output.post_prompt_settle_ms,
-        "input.chunk_delay_ms": adapter.input.chunk_delay_ms,
-        "input.tempfile.stale_ttl_hours": adapter.input.tempfile.stale_ttl_hours,
-        "lifecycle.shutdown.grace_ms": shutdown.grace_ms,
-    }
-    for path, value in times.items():
-        if value < 0:
-            yield path, f"{value} is negative; write 0 or more"
 
 
 def _reserved(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -158,10 +138,8 @@ def _prompt(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     if prompt.group_captures and not (prompt.primary or adapter.init.marker.primary):
         yield "prompt.group_captures", "there is no prompt.primary with groups"
     if prompt.strategy != "shell_integration" and adapter.output.input_echo_strategy == "osc_boundaries":
-        yield (
-            "output.input_echo_strategy",
-            ("osc_boundaries needs prompt.strategy shell_integration; use deterministic_byte_match"),
-        )
+        needs = "osc_boundaries needs prompt.strategy shell_integration; use deterministic_byte_match"
+        yield "output.input_echo_strategy", needs
 
 
 def _input(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
@@ -169,11 +147,8 @@ def _input(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     wraps = "wrapper" in (given.multiline_detect, given.multiline_delivery)
     if wraps and not (given.multiline_wrapper.open and given.multiline_wrapper.close):
         yield "input.multiline_wrapper", "wrapper needs both open and close"
-    if (
-        given.multiline_delivery == "tempfile"
-        and adapter.family != "shell"
-        and not given.tempfile.invocation_template
-    ):
+    by_file = given.multiline_delivery == "tempfile" and adapter.family != "shell"
+    if by_file and not given.tempfile.invocation_template:
         yield "input.tempfile.invocation_template", "delivery tempfile needs a command that runs {path}"
     if given.tempfile.invocation_template and "{path}" not in given.tempfile.invocation_template:
         yield "input.tempfile.invocation_template", "it has no {path}"
@@ -255,7 +230,7 @@ def _untested(test: DeclaredTest) -> str:
 
 def broken_rules(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     """Yield the key path and message of every rule that `adapter` breaks."""
-    rules = (_top, _templates, _times, _reserved, _init, _prompt, _input, _modes, _capabilities, _tests)
+    rules = (_top, _templates, _reserved, _init, _prompt, _input, _modes, _capabilities, _tests)
     for rule in rules:
         yield from rule(adapter)
 
@@ -270,9 +245,8 @@ def _markers_agree(adapter: AdapterFile) -> bool:
         "D": markers.command_finished,
         "P": markers.property_update,
     }
-    default = {letter: f"\x1b]633;{letter}\x07" for letter in given}
     return all(
-        value in (letter, default[letter]) or value.startswith(f"\x1b]{number};{letter}")
+        value in (letter, f"\x1b]633;{letter}\x07") or value.startswith(f"\x1b]{number};{letter}")
         for letter, value in given.items()
     )
 
@@ -285,14 +259,8 @@ def _hides_history(adapter: AdapterFile) -> bool:
 
 def ignored_fields(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
     """Yield the path of every field whose value has no effect here, and the reason."""
-    process, ready, init, prompt, given = (
-        adapter.process,
-        adapter.ready,
-        adapter.init,
-        adapter.prompt,
-        adapter.input,
-    )
-    if process.line_ending not in ("\n", given.line_ending):
+    ready, init, prompt = adapter.ready, adapter.init, adapter.prompt
+    if adapter.process.line_ending not in ("\n", adapter.input.line_ending):
         yield "process.line_ending", "input.line_ending is also given, and is the one that is typed"
     if ready.wait_for and ready.wait_for_event != "custom":
         yield "ready.wait_for", "it is only used with wait_for_event: custom"

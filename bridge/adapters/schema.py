@@ -85,14 +85,18 @@ _KEYS: dict[type, dict[str, SchemaKey]] = {}
 
 def keys_of(kind: type[Any]) -> Mapping[str, SchemaKey]:
     """The keys of a model class, by their names in the file."""
-    if kind in _KEYS:
-        return _KEYS[kind]
-    hints = get_type_hints(kind)
-    found = _KEYS[kind] = {}
-    for each in fields(kind):
-        default = each.default if each.default is not MISSING else each.default_factory
-        found[each.name.rstrip("_")] = SchemaKey(each.name, hints[each.name], each.metadata["rule"], default)
-    return found
+    if kind not in _KEYS:
+        hints = get_type_hints(kind)
+        _KEYS[kind] = {
+            each.name.rstrip("_"): SchemaKey(
+                field=each.name,
+                hint=hints[each.name],
+                rule=each.metadata["rule"],
+                default=each.default if each.default is not MISSING else each.default_factory,
+            )
+            for each in fields(kind)
+        }
+    return _KEYS[kind]
 
 
 def without_none(hint: Any) -> tuple[Any, bool]:

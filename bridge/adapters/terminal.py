@@ -29,12 +29,8 @@ _TICK = 0.1
 
 
 class TtyState(NamedTuple):
-    """The terminal's state; None where it can't be seen.
-
-    Attributes:
-        canonical: the kernel edits lines: there is no line editor at a prompt.
-        echo: the kernel echoes.
-        own: the program itself is in the foreground, not one of its jobs.
+    """The terminal's state: the kernel edits lines (there is no line editor at a prompt), it echoes, the program
+    itself and no job of it is in the foreground; None where that can't be seen.
     """
 
     canonical: bool | None = None
@@ -242,10 +238,7 @@ class Terminal:
 
 
 def _standard_descriptors() -> list[int]:
-    """Open those of 0, 1 and 2 that are closed, as in some daemons.
-
-    What is opened next would get their numbers, and the program's own terminal has them in the child.
-    """
+    """Open those of 0, 1 and 2 that are closed, as in some daemons: the child's terminal has these numbers."""
     opened = []
     while (each := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) <= 2:
         opened.append(each)

@@ -68,8 +68,7 @@ def run_tests(
 ) -> AdapterReport:
     """Run the probe and those tests whose name satisfies `only`.
 
-    Never raises for what the program does, never hangs: a command that takes longer than `timeout` seconds is
-    interrupted, and a session that can't be used further is replaced.
+    Never raises for what the program does, and never hangs: a command past its `timeout` is interrupted.
     """
     return _TestRun(entry, timeout, ready_timeout).report(only)
 

@@ -95,11 +95,7 @@ def _interpreter(path: str) -> str | None:
 
 
 def check_sizes(argv: Sequence[str], env: Mapping[str, str]) -> None:
-    """Refuse what the kernel would refuse with "Argument list too long".
-
-    Raises:
-        ArgumentTooLong: names the argument and its size.
-    """
+    """Raise ArgumentTooLong, naming the argument, where the kernel would say "Argument list too long"."""
     total = 0
     for number, argument in enumerate(argv):
         size = len(os.fsencode(argument)) + 1

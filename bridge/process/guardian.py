@@ -137,7 +137,7 @@ def pipe(at_least: int = 0) -> Iterator[int]:
     with _lock:
         _unclaimed.add(threading.get_ident())
         if _process is None:
-            _start(_told_marks())
+            _start(_mark_lines())
         assert _process is not None
         assert _process.stdin is not None
         # A copy, since the child's own `forget` closes the original. exec closes this one.
@@ -167,27 +167,23 @@ def announcing() -> Iterator[Callable[[], None]]:
 
 
 def mark(text: str, spared: Iterable[int]) -> None:
-    """From now on what has `text` in its environment ends with this process at the latest, but for those pids.
-
-    A text with a newline is passed over.
+    """From now on what has `text` (not with a newline) in its environment ends with this process at the latest, but
+    for those pids.
     """
     with _lock:
         if "\n" not in text:
             _marks[text] = ",".join(map(str, spared))
-            _tell(_told_marks())
+            _tell(_mark_lines())
 
 
 def unmark(text: str) -> None:
     """What carries that mark may outlive this process."""
     with _lock:
         _marks.pop(text, None)
-        if _watched or _unclaimed or _marks:
-            _tell(_told_marks())
-        else:
-            _stop("")
+        _tell_or_stop(_mark_lines())
 
 
-def _told_marks() -> str:
+def _mark_lines() -> str:
     return "~\n" + "".join(f"= {spared or 0} {text}\n" for text, spared in _marks.items())
 
 
@@ -195,12 +191,15 @@ def release(pid: int) -> None:
     """The session has ended. To be called before its leader is reaped: then its pid can't be somebody else's."""
     with _lock:
         _watched.pop(pid, None)
-        if _process is None:
-            return
-        if _watched or _unclaimed or _marks:
-            _tell(f"- {pid}\n")
-        else:
-            _stop(f"- {pid}\n")
+        if _process is not None:
+            _tell_or_stop(f"- {pid}\n")
+
+
+def _tell_or_stop(line: str) -> None:
+    if _watched or _unclaimed or _marks:
+        _tell(line)
+    else:
+        _stop(line)
 
 
 def _tell(line: str) -> None:
@@ -213,7 +212,7 @@ def _tell(line: str) -> None:
 
 
 def _known() -> str:
-    return _told_marks() + "".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items())
+    return _mark_lines() + "".join(f"+ {pid} {folder}\n" for pid, folder in _watched.items())
 
 
 def _write(process: subprocess.Popen[bytes], line: str) -> None:

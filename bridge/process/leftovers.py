@@ -26,11 +26,8 @@ _RUNGS = (Rung(SIGTERM, 2.0), Rung(SIGKILL, 2.0))
 
 
 def marked(project: Path) -> list[int]:
-    """Return the pids of processes that tools of this project have left running.
-
-    They are found by :data:`MARK` in their environment; where that can't be seen (macOS, other users'
-    processes) there are none.
-    """
+    """The pids of what tools of this project have left running, by :data:`MARK`; none where that can't be seen
+    (macOS)."""
     wanted = f"{MARK}={project}".encode("utf-8", "surrogateescape")
     return sorted(pid for pid, variables in environments() if wanted in variables)
 

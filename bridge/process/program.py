@@ -39,10 +39,8 @@ _LONGEST_LINE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Graces:
-    """How long a process group may take to obey each signal, in seconds.
-
-    `leftover` is for what a program leaves running when it ends: it gets TERM, then KILL.
-    """
+    """Seconds that a process group may take to obey each signal; `leftover`: what a program leaves running, TERM,
+    then KILL."""
 
     interrupt: float = 2.0
     terminate: float = 2.0

@@ -65,10 +65,8 @@ def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
 
 
 def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
-    """Pids of the session that `leader` leads and of their descendants, the leader excluded.
-
-    without: process groups that lead jobs of their own: they and their descendants are left out.
-    """
+    """Pids of the session that `leader` leads and of their descendants, without the leader and the groups of jobs
+    in `without`."""
     known = table()
     found = descendants(known, {leader, *(pid for pid, process in known.items() if process.session == leader)})
     if without:
@@ -160,10 +158,7 @@ def has_open(pid: int, path: str | os.PathLike[str]) -> bool:
 
 
 def resting(pids: Iterable[int]) -> bool:
-    """Whether each of these waits for something, and none runs or is about to; False where that can't be seen.
-
-    One that only lets some time pass isn't at rest.
-    """
+    """Whether each of these waits for something other than time; False where that can't be seen."""
     return _has_proc() and all(_fields(pid)[:1] in ([], [b"S"], [b"Z"]) and not _sleeps(pid) for pid in pids)
 
 
@@ -174,10 +169,7 @@ def _sleeps(pid: int) -> bool:
 
 
 def holding_deleted(*paths: str) -> list[int]:
-    """Return the pids of processes that have one of these files open though it was deleted.
-
-    None where that can't be seen (macOS, other users' processes).
-    """
+    """Pids that have one of these files open though it was deleted; none where that can't be seen (macOS)."""
     wanted = {f"{path} (deleted)" for path in paths}
     found = []
     for pid in _pids():

@@ -192,11 +192,7 @@ def _same(path: str, fd: int) -> bool:
 
 
 class Coprocess:
-    """One bash, from start to end. Not thread-safe: `Shell` holds the lock.
-
-    Raises (from the constructor):
-        ShellStartFailed: there is no such bash, or it can't be started here.
-    """
+    """One bash, from start to end; raises ShellStartFailed. Not thread-safe: `Shell` holds the lock."""
 
     def __init__(self, start: Start) -> None:
         self.number = 0
@@ -404,9 +400,8 @@ class Coprocess:
         raise ended
 
     def _pump(self, reply: bytearray, values: bool, end: float | None, *, limited: bool = False) -> _Wait:
-        """Move bytes until the reply is whole, bash is dead, it is later than `end`, or, if `limited`, an output
-        has passed its limit.
-        """
+        """Move bytes until the reply is whole, bash is dead, it is later than `end`, or (`limited`) an output
+        passed its limit."""
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._end.fd] if self._end.fd >= 0 else [])):
             poll.register(fd, select.POLLIN)

@@ -84,10 +84,8 @@ def _unsafe(name: str) -> bool:
 
 
 def provide(commands: Commands, path: str, folder: str) -> frozenset[str]:
-    """Put a launcher into `folder` for each command that `path` has none of; which ones that were.
-
-    `folder` belongs behind everything else on PATH; it is made when it is needed.
-    """
+    """Put a launcher into `folder`, made if need be, for each command that `path` has none of; which ones that
+    were."""
     made = set()
     for name, command in commands.items():
         if shutil.which(name, path=path) is None and (words := command()):

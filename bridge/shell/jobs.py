@@ -21,12 +21,11 @@ import signal
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
 
 from bridge.process import guardian
 from bridge.process.ladder import Watch, send
 from bridge.process.table import of_job
-from bridge.shell.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from bridge.errors import HookError
     from bridge.shell.coprocess import Coprocess
+    from bridge.shell.sources import Source
 
     Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | "Job" | None
     Errors: TypeAlias = int | os.PathLike[str] | IO[bytes] | None
@@ -264,7 +264,7 @@ class Job:
                 return
             if not piece:
                 ends.close_source()
-                ends.close_stdin()
+                ends.let_go("stdin")
                 return
             self._pending = memoryview(piece)
         if ends.stdin < 0:  # the job doesn't read any more: the source is only emptied
@@ -276,7 +276,7 @@ class Job:
             return
         except OSError:  # nobody reads
             self._pending = memoryview(b"")
-            ends.close_stdin()
+            ends.let_go("stdin")
 
     def _relay(self) -> None:
         """Its stderr, where the host has to pass it on: as far as that doesn't make the host wait."""
@@ -293,11 +293,11 @@ class Job:
                 else:
                     self._errors = memoryview(os.read(ends.stderr, _CHUNK))
                     if not self._errors:
-                        ends.close_stderr()
+                        ends.let_go("stderr")
         except BlockingIOError:
             return
         except OSError:  # nobody wants it: the job gets SIGPIPE, as it would without us
-            ends.close_stderr()
+            ends.let_go("stderr")
             self._errors = memoryview(b"")
 
     # -- its end -------------------------------------------------------------------------------------
@@ -346,11 +346,11 @@ class Job:
         with self._lock:
             if not self._done:
                 self._descriptors.close_source()
-                self._descriptors.close_stdin()
+                self._descriptors.let_go("stdin")
                 self._ladder(((signal.SIGINT, self._grace), (signal.SIGTERM, self._grace)))
                 self._relay()
                 self._errors = memoryview(b"")  # whoever reads them doesn't: that must not keep us
-                self._descriptors.close_stderr()
+                self._descriptors.let_go("stderr")
                 self._look()
 
     def _ladder(self, rungs: Iterable[tuple[signal.Signals, float]]) -> None:
@@ -420,22 +420,6 @@ class Job:
             self._bash.close()
 
 
-class AsSource(Source):
-    """A job that feeds another one."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def take(self) -> bytes | None:
-        return self._job.take()
-
-    def watch(self, poll: select.poll) -> bool:
-        return self._job.watch(poll)
-
-    def patience(self) -> float | None:
-        return self._job.patience()
-
-
 _KILLED = 128 + signal.SIGKILL
 """Status of a hook whose keeper didn't live to tell it."""
 
@@ -494,13 +478,9 @@ class JobDescriptors:
         self.nothing_left = False
         """Whether nothing of the job was running any more when it was last looked for."""
 
-    def close_stdin(self) -> None:
-        fd, self.stdin = self.stdin, -1
-        if fd >= 0:
-            os.close(fd)
-
-    def close_stderr(self) -> None:
-        fd, self.stderr = self.stderr, -1
+    def let_go(self, stream: Literal["stdin", "stdout", "stderr"]) -> None:
+        fd = getattr(self, stream)
+        setattr(self, stream, -1)
         if fd >= 0:
             os.close(fd)
 
@@ -515,11 +495,9 @@ class JobDescriptors:
 
     def close_descriptors(self) -> None:
         """Everything but the source, which a forked child must not touch."""
-        self.close_stdin()
-        self.close_stderr()
-        fd, self.stdout = self.stdout, -1
-        if fd >= 0:
-            os.close(fd)
+        self.let_go("stdin")
+        self.let_go("stderr")
+        self.let_go("stdout")
 
 
 def _group_of(pid: int) -> int:

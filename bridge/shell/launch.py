@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
@@ -12,8 +13,8 @@ from bridge.process import guardian
 from bridge.process.table import members
 from bridge.shell import protocol
 from bridge.shell.environment import host_has
-from bridge.shell.jobs import AsSource, Job, JobDescriptors, JobProcesses
-from bridge.shell.sources import source_of
+from bridge.shell.jobs import Job, JobDescriptors, JobProcesses
+from bridge.shell.sources import Borrowed, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,96 +50,90 @@ def start(
         descriptors = JobDescriptors(_reader(f"{folder}/o"))
         undo.callback(descriptors.close)
         older = frozenset(members(process.pid))
-        launch = _Launch(order, process, execute, folder, descriptors)
-        # The second time without the copies of the host's own streams, in case the script has closed them.
-        group = launch.run(process.streams) or (launch.run({}) if process.streams else 0)
+        attempt = functools.partial(_attempt, order, process, execute, folder, descriptors)
+        group, errors_to, stderr = attempt(process.streams)
+        if not group and process.streams:  # the script may have closed the copies of the host's own streams
+            group, errors_to, stderr = attempt({})
         if not group:
-            raise NotStarted(launch.said)
+            raise NotStarted(stderr)
         of_job = JobProcesses(process, folder, group, older, {})
         process.jobs.add(group)
         guardian.watch(group, folder)
         undo.pop_all()
-    return Job(order, of_job, descriptors, errors_to=launch.errors_to, orphaned=orphaned)
+    return Job(order, of_job, descriptors, errors_to=errors_to, orphaned=orphaned)
 
 
-class _Launch:
-    def __init__(
-        self,
-        order: JobSpec,
-        process: Coprocess,
-        execute: Callable[[str], bytes],
-        folder: str,
-        descriptors: JobDescriptors,
-    ) -> None:
-        self._order = order
-        self._process = process
-        self._execute = execute
-        self._folder = folder
-        self._descriptors = descriptors
-        self.errors_to = -1
-        """The descriptor that the host passes the job's stderr on to; -1: none."""
-        self.said = b""
+def _attempt(
+    order: JobSpec,
+    process: Coprocess,
+    execute: Callable[[str], bytes],
+    folder: str,
+    descriptors: JobDescriptors,
+    streams: Mapping[int, int],
+) -> tuple[int, int, bytes]:
+    """The job's process group (0: bash could not start it), the descriptor that the host passes its stderr on to
+    (-1: none), and what bash wrote to its own."""
+    descriptors.close_source()
+    descriptors.let_go("stderr")
+    read_from, descriptors.source = _input(order.stdin, streams, folder)
+    write_to, errors_to = _errors(order.stderr, streams, folder, descriptors)
+    spare = max((*process.streams.values(), 199)) + 1
+    code = protocol.job(
+        order.hook,
+        order.arguments,
+        folder=folder,
+        redirections=f"0<{read_from} 1>{protocol.quote(folder + '/o')} {spare}>{write_to}",
+        stderr=spare,
+        closed=[*process.streams.values(), spare],
+    )
+    with contextlib.ExitStack() as undo:
+        if descriptors.source is not None:
+            # bash's opening end would wait for the other one; and an end that reads as well hears of no EPIPE.
+            both = os.open(f"{folder}/i", os.O_RDWR | os.O_NONBLOCK)
+            undo.callback(os.close, both)
+        stderr = execute(code)
+        try:
+            with open(f"{folder}/pid", encoding="ascii") as file:
+                group = int(file.read())
+        except (OSError, ValueError):
+            return 0, errors_to, stderr
+        if descriptors.source is not None:
+            descriptors.stdin = os.open(f"{folder}/i", os.O_WRONLY | os.O_NONBLOCK)
+    return group, errors_to, stderr
 
-    def run(self, streams: Mapping[int, int]) -> int:
-        """The job's process group; 0 when bash could not start it."""
-        descriptors, folder = self._descriptors, self._folder
-        descriptors.close_source()
-        descriptors.close_stderr()
-        read_from, descriptors.source = self._input(self._order.stdin, streams)
-        write_to, self.errors_to = self._errors(self._order.stderr, streams)
-        spare = max((*self._process.streams.values(), 199)) + 1
-        code = protocol.job(
-            self._order.hook,
-            self._order.arguments,
-            folder=folder,
-            redirections=f"0<{read_from} 1>{protocol.quote(folder + '/o')} {spare}>{write_to}",
-            stderr=spare,
-            closed=[*self._process.streams.values(), spare],
-        )
-        with contextlib.ExitStack() as undo:
-            if descriptors.source is not None:
-                # bash's opening end would wait for the other one; and an end that reads as well hears of no EPIPE.
-                both = os.open(f"{folder}/i", os.O_RDWR | os.O_NONBLOCK)
-                undo.callback(os.close, both)
-            self.said = self._execute(code)
-            try:
-                with open(f"{folder}/pid", encoding="ascii") as file:
-                    group = int(file.read())
-            except (OSError, ValueError):
-                return 0
-            if descriptors.source is not None:
-                descriptors.stdin = os.open(f"{folder}/i", os.O_WRONLY | os.O_NONBLOCK)
-        return group
 
-    def _input(self, stdin: Input, streams: Mapping[int, int]) -> tuple[str, Source | None]:
-        """What bash opens as the job's stdin, and what the host feeds into it."""
-        if stdin is None or (stdin == 0 and not host_has(0)):
-            return "/dev/null", None
-        if isinstance(stdin, os.PathLike):
-            return protocol.quote(os.path.abspath(os.fspath(stdin))), None
-        path = f"{self._folder}/i"
-        if isinstance(stdin, bytes):
-            with open(path, "wb") as file:
-                file.write(stdin)
-            return protocol.quote(path), None
-        if isinstance(stdin, int) and stdin in streams:
-            return f"&{streams[stdin]}", None
-        source = AsSource(stdin) if isinstance(stdin, Job) else source_of(stdin)
-        if not os.path.exists(path):
-            os.mkfifo(path, 0o600)
-        return protocol.quote(path), source
+def _input(stdin: Input, streams: Mapping[int, int], folder: str) -> tuple[str, Source | None]:
+    """What bash opens as the job's stdin, and what the host feeds into it."""
+    if stdin is None or (stdin == 0 and not host_has(0)):
+        return "/dev/null", None
+    if isinstance(stdin, os.PathLike):
+        return protocol.quote(os.path.abspath(os.fspath(stdin))), None
+    path = f"{folder}/i"
+    if isinstance(stdin, bytes):
+        with open(path, "wb") as file:
+            file.write(stdin)
+        return protocol.quote(path), None
+    if isinstance(stdin, int) and stdin in streams:
+        return f"&{streams[stdin]}", None
+    source = Borrowed(stdin) if isinstance(stdin, Job) else source_of(stdin)
+    if not os.path.exists(path):
+        os.mkfifo(path, 0o600)
+    return protocol.quote(path), source
 
-    def _errors(self, stderr: Errors, streams: Mapping[int, int]) -> tuple[str, int]:
-        """What bash opens as the job's stderr, and what the host passes it on to."""
-        if isinstance(stderr, os.PathLike):
-            return ">" + protocol.quote(os.path.abspath(os.fspath(stderr))), -1
-        target = 2 if stderr is None else stderr if isinstance(stderr, int) else stderr.fileno()
-        if target in streams:
-            return f"&{streams[target]}", -1
-        if target == 2 and not host_has(2):
-            return "/dev/null", -1
-        self._descriptors.stderr = _reader(f"{self._folder}/e")
-        return protocol.quote(f"{self._folder}/e"), target
+
+def _errors(
+    stderr: Errors, streams: Mapping[int, int], folder: str, descriptors: JobDescriptors
+) -> tuple[str, int]:
+    """What bash opens as the job's stderr, and what the host passes it on to."""
+    if isinstance(stderr, os.PathLike):
+        return ">" + protocol.quote(os.path.abspath(os.fspath(stderr))), -1
+    target = 2 if stderr is None else stderr if isinstance(stderr, int) else stderr.fileno()
+    if target in streams:
+        return f"&{streams[target]}", -1
+    if target == 2 and not host_has(2):
+        return "/dev/null", -1
+    descriptors.stderr = _reader(f"{folder}/e")
+    return protocol.quote(f"{folder}/e"), target
 
 
 def _reader(path: str) -> int:

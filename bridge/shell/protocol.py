@@ -59,8 +59,7 @@ class Head(NamedTuple):
 def encode(text: str) -> bytes:
     """Text to the bytes that bash sees (UTF-8, lone surrogates as the bytes that they stand for).
 
-    Raises:
-        ValueNotAccepted: a surrogate that stands for no byte.
+    Raises ValueNotAccepted for a surrogate that stands for no byte.
     """
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -91,11 +90,7 @@ def check_name(name: str) -> str:
 
 
 def quote(text: str) -> str:
-    """`text` as one shell word.
-
-    Raises:
-        ValueNotAccepted: a NUL byte, which no shell value can hold.
-    """
+    """`text` as one shell word; raises ValueNotAccepted for a NUL byte."""
     if "\0" in text:
         raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
     # ASCII only: in a charset such as Shift-JIS a byte before it could swallow a backslash in double quotes.
@@ -209,11 +204,7 @@ def drop_foreign(buffer: bytearray, number: int) -> None:
 
 
 def parse(reply: bytes) -> tuple[Head, list[str]]:
-    """A whole reply to its head and the frames of its values.
-
-    Raises:
-        ValueError: it isn't one.
-    """
+    """A whole reply to its head and the frames of its values; raises ValueError."""
     head, *frames = decode(reply).split("\0")
     number, status, left, options = head.split(" ")
     return Head(int(number), int(status), left, options), frames[:-2]

@@ -361,11 +361,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def find_bash(bash: str | None) -> str:
-    """The absolute path of a bash, by name or path.
-
-    Raises:
-        ShellStartFailed: there is none.
-    """
+    """The absolute path of a bash, by name or path; raises ShellStartFailed."""
     name = bash or os.environ.get("RALPH_BRIDGE_BASH") or "bash"
     found = shutil.which(name)
     if found is None:

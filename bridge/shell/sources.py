@@ -14,7 +14,7 @@ import select
 import stat
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.errors import ValueNotAccepted
 
@@ -185,26 +185,45 @@ class _Thread(Source):
         self._news = -1
 
 
-class LastLine(Source):
+class Pieces(Protocol):
+    """What can be read as a source is."""
+
+    def take(self) -> bytes | None: ...
+    def watch(self, poll: select.poll) -> bool: ...
+    def patience(self) -> float | None: ...
+
+
+class Borrowed(Source):
+    """What others close, such as a job."""
+
+    def __init__(self, inner: Pieces) -> None:
+        self._inner = inner
+
+    def take(self) -> bytes | None:
+        return self._inner.take()
+
+    def watch(self, poll: select.poll) -> bool:
+        return self._inner.watch(poll)
+
+    def patience(self) -> float | None:
+        return self._inner.patience()
+
+
+class _LastLine(Borrowed):
     """Another source, whose last line gets the newline that it may lack."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, inner: Source) -> None:
+        super().__init__(inner)
+        self._source = inner
         self._last = b"\n"
 
     def take(self) -> bytes | None:
-        piece = self._source.take()
+        piece = self._inner.take()
         if piece:
             self._last = piece[-1:]
         elif piece is not None and self._last != b"\n":
             self._last = piece = b"\n"
         return piece
-
-    def watch(self, poll: select.poll) -> bool:
-        return self._source.watch(poll)
-
-    def patience(self) -> float | None:
-        return self._source.patience()
 
     def close(self) -> None:
         self._source.close()
@@ -220,13 +239,13 @@ def source_of(given: object, *, end_lines: bool = False) -> Source:
         ValueNotAccepted: it is none of them.
     """
     if isinstance(given, Source):
-        return LastLine(given) if end_lines else given
+        return _LastLine(given) if end_lines else given
     if isinstance(given, (list, tuple, io.BytesIO, io.StringIO)) or _is_on_disk(given):
         return _Items(iter(given), end_lines=end_lines)  # type: ignore[call-overload]
     fd = _descriptor(given)
     if fd is not None:
         source = _Buffered(given) if isinstance(given, io.BufferedReader) else _Descriptor(fd)
-        return LastLine(source) if end_lines else source
+        return _LastLine(source) if end_lines else source
     if not hasattr(given, "__iter__") or isinstance(given, (bytes, bytearray, memoryview, str, dict)):
         raise ValueNotAccepted(
             f"{given!r:.60} is not a stream; give a descriptor, a binary file, or an iterable of bytes or str"

@@ -78,10 +78,7 @@ class Variable(NamedTuple):
 
 
 def variable(name: str, declaration: str, keys: Sequence[str], elements: Sequence[str]) -> Variable | None:
-    """What the prelude's ``__rb_f`` printed, as a `Variable`; None when there is no such variable.
-
-    The declaration serves only for the attributes: its quoting differs from version to version.
-    """
+    """What the prelude's ``__rb_f`` printed, as a `Variable`; None when there is no such variable."""
     if not declaration.startswith("declare -") and not keys:
         return None
     # bash's own dynamic variables have a value and, in some versions, no declaration.

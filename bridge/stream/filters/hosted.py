@@ -121,9 +121,9 @@ class HostedFilter:
         if expanded.file is not None:
             return None
         if hasattr(stream, "take") and hasattr(stream, "read_within"):
-            from bridge.shell.jobs import AsSource
+            from bridge.shell.sources import Borrowed
 
-            source: Source = AsSource(stream)  # type: ignore[arg-type]
+            source: Source = Borrowed(stream)  # type: ignore[arg-type]
         else:
             source = source_of(stream, end_lines=end_lines)
         return self._run(found, expanded, (), lambda: source, stderr)
