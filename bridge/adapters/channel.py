@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.cleaning import out_of_band_text
 from bridge.adapters.ending import EndDetector, Situation
-from bridge.adapters.escapes import Questions, plain
+from bridge.adapters.escapes import Announcements, Questions, plain, protocol_number
 from bridge.adapters.modes import ModeState
+from bridge.adapters.prompts import prompt_rules
 from bridge.adapters.waiting import is_computing, reads_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.adapters.escapes import Announcement, Announcements
+    from bridge.adapters.escapes import Announcement
     from bridge.adapters.model import AdapterFile
     from bridge.adapters.payload import Payload
-    from bridge.adapters.prompts import PromptRules
     from bridge.adapters.terminal import Terminal
 
 DRAWN = 0.15
@@ -107,17 +107,15 @@ class Channel:
     """
 
     def __init__(
-        self,
-        adapter: AdapterFile,
-        terminal: Terminal,
-        rules: PromptRules,
-        announcements: Announcements,
-        transcript: Transcript,
+        self, adapter: AdapterFile, terminal: Terminal, *, nonce: str, has_script: bool, output_limit: int
     ) -> None:
-        self.adapter, self.terminal, self.rules = adapter, terminal, rules
-        self.genuine = announcements.has_nonce
+        self.adapter, self.terminal = adapter, terminal
+        self.rules = prompt_rules(adapter, has_script=has_script)
+        self.genuine = bool(nonce)
         self.listener: Callable[[bytes], None] | None = None
-        self._questions, self._announcements, self.transcript = Questions(), announcements, transcript
+        number = protocol_number(adapter.prompt.shell_integration.markers.prompt_start)
+        self._questions, self._announcements = Questions(), Announcements(nonce=nonce, number=number)
+        self.transcript = Transcript(output_limit)
         self._last_byte = time.monotonic()
         self.raw_prompt: bool | None = None
         self.prompt_end = self.announced_at = 0

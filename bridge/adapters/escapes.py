@@ -154,7 +154,6 @@ class Announcements:
 
     def __init__(self, *, nonce: str = "", number: str = "633") -> None:
         self._nonce = nonce.encode()
-        self.has_nonce = bool(nonce)
         self._start = b"\x1b]%s;" % number.encode()
         self._sequence = re.compile(re.escape(self._start) + _PAYLOAD)
         self._incomplete = b""

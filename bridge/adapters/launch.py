@@ -40,18 +40,8 @@ def split(template: str) -> list[str]:
     >>> split('"{shell_path}" -i --use:"a b"  ""')
     ['{shell_path}', '-i', '--use:a b']
     """
-    found: list[str] = []
-    token, quoted = "", False
-    for char in template:
-        if char == '"':
-            quoted = not quoted
-        elif char == " " and not quoted:
-            if token:
-                found.append(token)
-            token = ""
-        else:
-            token += char
-    return [*found, token] if token else found
+    words = re.findall(r'(?:[^ "]|"[^"]*(?:"|\Z))+', template)
+    return [word for each in words if (word := each.replace('"', ""))]
 
 
 def find_program(adapter: AdapterFile, env: Mapping[str, str]) -> str:

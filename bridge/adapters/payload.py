@@ -1,4 +1,4 @@
-"""How a command gets into a program: what exactly is written, and which file must exist."""
+"""What is typed for a command: refused while brackets are open, else how it travels, and which file must exist."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.adapters.patterns import search
-from bridge.errors import LineTooLong
+from bridge.errors import IncompleteInput, LineTooLong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.model import AdapterFile, BalancedParens
+
+_PREFIX = re.compile(r"['`,@#]+")
+"""What may stand before a datum and belongs to it."""
 
 Route = Literal["direct", "lines", "tempfile", "heredoc", "wrapper", "encoded"]
 
@@ -25,6 +28,109 @@ _REMOVES = re.compile(
     r"""\s*(?:;|&&)\s*(?:command\s+|\\)?rm\s+(?:-\w+\s+)*(?:--\s+)?["']?\{path\}["']?\s*;?\s*\Z"""
 )
 _POSIX_SHELLS = frozenset({"bash", "zsh", "sh", "dash", "ksh", "mksh", "ash"})
+
+
+class Balance(NamedTuple):
+    complete: bool
+    depth: int = 0
+    reason: str = ""
+
+
+def refuse_incomplete(adapter: AdapterFile, command: str) -> None:
+    """``multiline_detect: balanced_parens``: raise IncompleteInput when brackets or strings are open."""
+    if adapter.input.multiline_detect != "balanced_parens":
+        return
+    balance = balance_of(command, adapter.input.balanced_parens)
+    if not balance.complete:
+        raise IncompleteInput(
+            f"incomplete input: {balance.reason}; nothing was sent to {adapter.name}\n"
+            f"  command: {first_line(command)}\n  next: complete the command"
+        )
+
+
+def balance_of(text: str, syntax: BalancedParens) -> Balance:
+    """Count the brackets of `text`.
+
+    Kinds of brackets aren't told apart. A datum comment takes the next datum of its own list away, which may be a
+    list (with datum comments of its own), a string, a character or an atom; several of them may follow each other.
+    What quotes a datum (``'``, ``#``, ``,@``) is none.
+    """
+    tokens, tokens_and_atoms = _tokens(syntax, atoms=False), _tokens(syntax, atoms=True)
+    position = 0
+    pending = [0]  # datum comments that wait for their datum, in each list that is open
+    while match := (tokens_and_atoms if pending[-1] else tokens).search(text, position):
+        if broken := _broken(match, pending, syntax):
+            return broken
+        position, kind = match.end(), match.lastgroup
+        if kind == "datum_comment":
+            pending[-1] += 1
+        elif kind == "opening":
+            pending.append(0)
+        else:
+            if kind == "closing":
+                pending.pop()
+            if kind in ("closing", "character", "string") or (kind == "atom" and not _PREFIX.fullmatch(match[0])):
+                pending[-1] -= bool(pending[-1])
+    if len(pending) > 1:
+        return Balance(False, len(pending) - 1, f"expected {len(pending) - 1} more closing bracket(s)")
+    return _no_datum(0, pending[0]) if pending[0] else Balance(True)
+
+
+def _broken(match: re.Match[str], pending: list[int], syntax: BalancedParens) -> Balance | None:
+    """What is wrong when the text can't be completed any more."""
+    depth, start = len(pending) - 1, match.start()
+    match match.lastgroup:
+        case "open_comment":
+            return Balance(
+                False, depth, f"the comment at {start} is not closed: expected {syntax.block_comment[1]}"
+            )
+        case "open_string":
+            return Balance(False, depth, f"the string at {start} is not closed: expected {match[0]}")
+        case "closing" if not depth:
+            return Balance(False, -1, f"unexpected {match[0]!r} at {start}")
+        case "closing" if pending[-1]:
+            return _no_datum(depth - 1, pending[-1])
+    return None
+
+
+def _no_datum(depth: int, pending: int) -> Balance:
+    return Balance(False, depth, f"{pending} pending datum comment(s): the datum is missing")
+
+
+def _tokens(syntax: BalancedParens, *, atoms: bool) -> re.Pattern[str]:
+    """What counts in a text; where several fit at a position, the first one wins.
+
+    Atoms only do where one is awaited: elsewhere a comment may begin within a word.
+    """
+    character, datum, line, escape = (
+        re.escape(each or "")
+        for each in (
+            syntax.char_literal_prefix,
+            syntax.datum_comment_prefix,
+            syntax.line_comment,
+            syntax.escape,
+        )
+    )
+    start, end = map(re.escape, syntax.block_comment) if len(syntax.block_comment) == 2 else ("", "")
+    quotes, opening, closing = (
+        "".join(re.escape(each) for each in signs if len(each) == 1)
+        for signs in (syntax.string_delims, syntax.open, syntax.close)
+    )
+    escaped = rf"{escape}[\s\S]|" if escape else ""
+    rules = {
+        # One character of any kind, or the rest of a name such as ``#\space``.
+        "character": character and rf"{character}(?:[^\W_][\w+-]*|[\s\S])?",
+        "datum_comment": datum,
+        "line_comment": line and rf"{line}[^\r\n]*",
+        "comment": start and rf"{start}[\s\S]*?{end}",
+        "open_comment": start,
+        "string": quotes and rf"(?P<quote>[{quotes}])(?:{escaped}(?!(?P=quote))[\s\S])*+(?P=quote)",
+        "open_string": quotes and f"[{quotes}]",
+        "opening": opening and f"[{opening}]",
+        "closing": closing and f"[{closing}]",
+        "atom": rf"[^\s{quotes}{opening}{closing}]+" if atoms else "",
+    }
+    return re.compile("|".join(f"(?P<{name}>{rule})" for name, rule in rules.items() if rule) or r"(?!)")
 
 
 class Payload(NamedTuple):

@@ -8,14 +8,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.adapters.channel import DRAWN, Channel, Transcript
+from bridge.adapters.channel import DRAWN, Channel
 from bridge.adapters.ending import EndDetector, recheck_delay
-from bridge.adapters.escapes import Announcements, plain, protocol_number, visible
+from bridge.adapters.escapes import plain, visible
 from bridge.adapters.exchange import Exchange
 from bridge.adapters.integration import SessionFolder
 from bridge.adapters.launch import prepare
 from bridge.adapters.patterns import search, usable
-from bridge.adapters.prompts import PromptDetector, PromptRules, prompt_rules
+from bridge.adapters.prompts import PromptDetector, PromptRules
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.terminal import Terminal
 from bridge.errors import AdapterNotReady
@@ -33,7 +33,86 @@ _PAUSE = 0.01
 
 
 _LEAVING = 0.5
-"""Seconds that a program has to leave a mode before it is told to end."""
+"""Seconds that a program has to leave a mode before it has to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """How a program is started; see :meth:`bridge.Adapter.start`."""
+
+    cwd: str | os.PathLike[str] | None = None
+    env: Mapping[str, str] | None = None
+    columns: int | None = None
+    rows: int | None = None
+    ready_timeout: float = 30.0
+    output_limit: int = 32 * 1024 * 1024
+    listener: Callable[[bytes], None] | None = None
+    idle_timeout: float | None = None
+    probe: bool = True
+
+
+class ProgramRun:
+    def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
+        """Start it and wait until it takes commands; raises what ``Adapter.start`` raises."""
+        self.adapter = adapter
+        self.folder = SessionFolder()
+        try:
+            launch = prepare(adapter, script, self.folder, options.env or {})
+            self.terminal = Terminal(
+                launch.argv,
+                env=launch.env,
+                cwd=os.fspath(options.cwd or os.path.expanduser("~")),
+                # Line editors wrap what is longer than a line, and then move the cursor about.
+                size=(options.rows or 50, options.columns or 8192),
+                folder=self.folder.path,
+            )
+        except BaseException:
+            self.folder.remove()
+            raise
+        self.channel = Channel(
+            adapter,
+            self.terminal,
+            nonce=launch.nonce,
+            has_script=script is not None,
+            output_limit=options.output_limit,
+        )
+        self.channel.listener = options.listener
+        self.exchange = Exchange(self.channel)
+        try:
+            Readiness(self.channel, options.ready_timeout).wait(launch.injection)
+            if launch.nonce:
+                self.folder.hide_script(of_shell=adapter.family == "shell")
+        except BaseException as error:
+            self.abandon()
+            if isinstance(error, AdapterNotReady):
+                error.add_note(f"command line: {launch.argv}")
+            raise
+
+    def abandon(self) -> None:
+        self.terminal.close()
+        self.folder.remove()
+
+    def end(self) -> None:
+        """Lead it out of its modes, give it its shutdown command and the grace for that; then by force."""
+        shutdown, terminal = self.adapter.lifecycle.shutdown, self.terminal
+        try:
+            if shutdown.command and self._takes_commands():
+                self.exchange.leave_modes(_LEAVING)
+            if shutdown.command and self._takes_commands():
+                self.channel.type(shutdown.command)
+                terminal.wait(max(shutdown.grace_ms, 0) / 1000)
+            if not terminal.ended and shutdown.force_signal != "kill":
+                terminal.signal(_signal_number(shutdown.force_signal))
+                terminal.wait(0.5)
+        finally:
+            self.abandon()
+
+    def _takes_commands(self) -> bool:
+        return not self.terminal.ended and self.channel.pending is None
+
+
+def _signal_number(name: str) -> int:
+    return int(getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", signal.SIGKILL))
 
 
 class Readiness:
@@ -186,84 +265,3 @@ class Readiness:
             primary = channel.rules.primary
             wanted = f"a prompt like {primary!r}" if primary else "to read, silently: it has no prompt"
         return AdapterNotReady(f"{what}\n  expected: {wanted}\n  printed: {seen}\n  next: run it by hand")
-
-
-class ProgramRun:
-    def __init__(self, adapter: AdapterFile, script: Script | None, options: StartOptions) -> None:
-        """Start it and wait until it takes commands; raises what ``Adapter.start`` raises."""
-        self.adapter = adapter
-        self.folder = SessionFolder()
-        try:
-            launch = prepare(adapter, script, self.folder, options.env or {})
-            self.terminal = Terminal(
-                launch.argv,
-                env=launch.env,
-                cwd=os.fspath(options.cwd or os.path.expanduser("~")),
-                # Line editors wrap what is longer than a line, and then move the cursor about.
-                size=(options.rows or 50, options.columns or 8192),
-                folder=self.folder.path,
-            )
-        except BaseException:
-            self.folder.remove()
-            raise
-        self.channel = Channel(
-            adapter,
-            self.terminal,
-            prompt_rules(adapter, has_script=script is not None),
-            Announcements(
-                nonce=launch.nonce, number=protocol_number(adapter.prompt.shell_integration.markers.prompt_start)
-            ),
-            Transcript(options.output_limit),
-        )
-        self.channel.listener = options.listener
-        self.exchange = Exchange(self.channel)
-        try:
-            Readiness(self.channel, options.ready_timeout).wait(launch.injection)
-            if launch.nonce:
-                self.folder.hide_script(of_shell=adapter.family == "shell")
-        except BaseException as error:
-            self.abandon()
-            if isinstance(error, AdapterNotReady):
-                error.add_note(f"command line: {launch.argv}")
-            raise
-
-    def abandon(self) -> None:
-        self.terminal.close()
-        self.folder.remove()
-
-    def end(self) -> None:
-        """Lead it out of its modes, give it its shutdown command and the grace for that; then by force."""
-        shutdown, terminal = self.adapter.lifecycle.shutdown, self.terminal
-        try:
-            if shutdown.command and self._takes_commands():
-                self.exchange.leave_modes(_LEAVING)
-            if shutdown.command and self._takes_commands():
-                self.channel.type(shutdown.command)
-                terminal.wait(max(shutdown.grace_ms, 0) / 1000)
-            if not terminal.ended and shutdown.force_signal != "kill":
-                terminal.signal(_signal_number(shutdown.force_signal))
-                terminal.wait(0.5)
-        finally:
-            self.abandon()
-
-    def _takes_commands(self) -> bool:
-        return not self.terminal.ended and self.channel.pending is None
-
-
-def _signal_number(name: str) -> int:
-    return int(getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", signal.SIGKILL))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
-    """How a program is started; see :meth:`bridge.Adapter.start`."""
-
-    cwd: str | os.PathLike[str] | None = None
-    env: Mapping[str, str] | None = None
-    columns: int | None = None
-    rows: int | None = None
-    ready_timeout: float = 30.0
-    output_limit: int = 32 * 1024 * 1024
-    listener: Callable[[bytes], None] | None = None
-    idle_timeout: float | None = None
-    probe: bool = True

@@ -8,12 +8,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from bridge.adapters.brackets import refuse_incomplete
 from bridge.adapters.channel import DRAWN, PendingCommand
 from bridge.adapters.escapes import plain
 from bridge.adapters.modes import mode_named
 from bridge.adapters.patterns import compiled
-from bridge.adapters.payload import cd_command, delivery, first_line, line_limit, refuse_long
+from bridge.adapters.payload import cd_command, delivery, first_line, line_limit, refuse_incomplete, refuse_long
 from bridge.adapters.program import ProgramRun
 from bridge.errors import AdapterNotReady, BridgeError, ConfigurationError, SessionBusy, SessionEnded
 

@@ -154,12 +154,9 @@ class _TestRun:
 
     def _run(self, command: str) -> Result:
         result = self.session.run(command, timeout=self.timeout)
-        if result.timed_out:
-            message = f"{command.strip()!r} did not end within {self.timeout:g} s"
-            raise ExpectationNotMet(message, result.output)
-        if result.ended_by == "exit":
-            message = f"the program ended (status {result.exit_code}) at {command.strip()!r}"
-            raise ExpectationNotMet(message, result.output)
+        shown, ended = repr(command.strip()), f"the program ended (status {result.exit_code})"
+        _require(not result.timed_out, f"{shown} did not end within {self.timeout:g} s", result.output)
+        _require(result.ended_by != "exit", f"{ended} at {shown}", result.output)
         return result
 
     def _probe(self) -> str:
@@ -169,8 +166,8 @@ class _TestRun:
         return result.output
 
     def _test(self, test: DeclaredTest) -> str:
-        if not (test.eval is not None or test.setup is not None or test.setup_sequence):
-            raise ExpectationNotMet("it runs nothing: no eval, setup or setup_sequence")
+        runs = test.eval is not None or test.setup is not None or test.setup_sequence
+        _require(runs, "it runs nothing: no eval, setup or setup_sequence")
         folder = self._working_folder(test)
         for step in test.setup_sequence:
             self._step(step)
@@ -196,13 +193,12 @@ class _TestRun:
         return result.output
 
     def _check(self, test: DeclaredTest, result: Result, asides: list[str]) -> None:
-        if test.expect is not None:
-            _expect(test.expect, result.output)
+        _expect(test.expect, result.output)
         if test.expect_out_of_band is not None:
             found = "\n".join([*asides, result.output])
             self._check_out_of_band(test.expect_out_of_band, found, waited=bool(test.wait_ms))
-        if test.expect_no_last_exit and result.last_exit is not None:
-            raise ExpectationNotMet(f"expected no last exit code, got {result.last_exit}", result.output)
+        met = not test.expect_no_last_exit or result.last_exit is None
+        _require(met, f"expected no last exit code, got {result.last_exit}", result.output)
         if not test.exit_code_is_unreliable:
             self._check_status(test, result)
 
@@ -212,8 +208,7 @@ class _TestRun:
             return
         result = self.session.run(command, timeout=self.timeout)
         try:
-            if step.expect is not None:
-                _expect(step.expect, result.output)
+            _expect(step.expect, result.output)
             self._check_status(step, result)
             _check_mode(step, result)
         except ExpectationNotMet as failure:
@@ -225,18 +220,17 @@ class _TestRun:
         return self._run(probe.eval).counter if probe is not None else None
 
     def _check_status(self, test: DeclaredTest | SetupStep, result: Result) -> None:
-        if test.expect_exit_code is not None and result.exit_code != test.expect_exit_code:
-            message = f"expected exit code {test.expect_exit_code}, got {result.exit_code}"
-            raise ExpectationNotMet(message, result.output)
+        met = test.expect_exit_code in (None, result.exit_code)
+        _require(met, f"expected exit code {test.expect_exit_code}, got {result.exit_code}", result.output)
         if test.expect_error is None:
             return
         failed = result.exit_code not in (0, None)
         reliable = result.exit_code is not None and self.adapter.capabilities.exit_code == "true"
         if test.expect_error and not failed and not reliable:
             failed = test.expect is not None  # an error shows in nothing else
-        if failed != test.expect_error:
-            wanted = "an error" if test.expect_error else "no error"
-            raise ExpectationNotMet(f"expected {wanted}; the exit code is {result.exit_code}", result.output)
+        wanted = "an error" if test.expect_error else "no error"
+        met = failed == test.expect_error
+        _require(met, f"expected {wanted}; the exit code is {result.exit_code}", result.output)
 
     def _working_folder(self, test: DeclaredTest) -> tuple[int, str | None]:
         """How often the working folder was announced so far, and what it is; for tests that are about it."""
@@ -245,17 +239,21 @@ class _TestRun:
     def _check_folder(self, test: DeclaredTest, announced: int, before: str | None) -> None:
         """True demands an announcement since the last prompt, even of the same folder; false the same folder."""
         now, cwd = self._working_folder(test)
-        if test.expect_cwd_update and now == announced:
-            raise ExpectationNotMet("the working folder was not announced since the last prompt")
-        if test.expect_cwd_update is False and cwd != before:
-            raise ExpectationNotMet(f"expected the working folder to stay {before}; {cwd} was announced")
+        if test.expect_cwd_update:
+            _require(now != announced, "the working folder was not announced since the last prompt")
+        elif test.expect_cwd_update is False:
+            _require(cwd == before, f"expected the working folder to stay {before}; {cwd} was announced")
 
     def _check_out_of_band(self, pattern: str, found: str, *, waited: bool) -> None:
         deadline = time.monotonic() + (0 if waited else _OUT_OF_BAND)
         while not _matches(pattern, found) and time.monotonic() < deadline:
             found += "\n" + self.session.collect(0.05)
-        if not _matches(pattern, found):
-            raise ExpectationNotMet(f"expected output of no command that matches {pattern!r}", found)
+        _require(_matches(pattern, found), f"expected output of no command that matches {pattern!r}", found)
+
+
+def _require(met: object, message: str, output: str = "") -> None:
+    if not met:
+        raise ExpectationNotMet(message, output)
 
 
 def _skipped(name: str, message: str) -> CaseResult:
@@ -277,9 +275,9 @@ def _matches(pattern: str, text: str) -> bool:
         raise ExpectationNotMet(f"{pattern!r} is not a valid regular expression: {error}") from error
 
 
-def _expect(pattern: str, output: str) -> None:
-    if not _matches(pattern, output):
-        raise ExpectationNotMet(f"expected output that matches {pattern!r}", output)
+def _expect(pattern: str | None, output: str) -> None:
+    met = pattern is None or _matches(pattern, output)
+    _require(met, f"expected output that matches {pattern!r}", output)
 
 
 @contextmanager
@@ -291,10 +289,8 @@ def _limited(pattern: str) -> Iterator[None]:
             f"{pattern!r} searches for more than {_SEARCH:g} s\n  next: avoid nested repetitions"
         )
 
-    free = (
-        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
-    )
-    if not free or signal.getitimer(signal.ITIMER_REAL)[0]:
+    taken = signal.getsignal(signal.SIGALRM) != signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]
+    if taken or threading.current_thread() is not threading.main_thread():
         yield
         return
     signal.signal(signal.SIGALRM, give_up)
@@ -307,10 +303,11 @@ def _limited(pattern: str) -> Iterator[None]:
 
 
 def _check_mode(test: DeclaredTest | SetupStep, result: Result) -> None:
-    if test.expect_mode is not None and result.mode != test.expect_mode:
-        raise ExpectationNotMet(f"expected mode {test.expect_mode}, got {result.mode}", result.output)
-    if test.expect_level is not None and result.level != test.expect_level:
-        raise ExpectationNotMet(f"expected level {test.expect_level}, got {result.level}", result.output)
+    for name, wanted, found in (
+        ("mode", test.expect_mode, result.mode),
+        ("level", test.expect_level, result.level),
+    ):
+        _require(wanted in (None, found), f"expected {name} {wanted}, got {found}", result.output)
 
 
 def _check_counter(expected: str, before: int | None, result: Result) -> None:
@@ -323,5 +320,4 @@ def _check_counter(expected: str, before: int | None, result: Result) -> None:
         good = now is not None and before is not None and now == before + int(text[1:])
     else:
         good = str(now) == text
-    if not good:
-        raise ExpectationNotMet(f"expected counter {expected}; it went from {before} to {now}", result.output)
+    _require(good, f"expected counter {expected}; it went from {before} to {now}", result.output)

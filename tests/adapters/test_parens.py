@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters.brackets import balance_of
 from bridge.adapters.model import BalancedParens
+from bridge.adapters.payload import balance_of
 
 LISP = BalancedParens(
     line_comment=";", block_comment=("#|", "|#"), char_literal_prefix="#\\", datum_comment_prefix="#;"

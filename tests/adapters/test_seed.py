@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import Adapter
-from bridge.adapters.brackets import balance_of
-from bridge.adapters.payload import delivery
+from bridge.adapters.payload import balance_of, delivery
 from bridge.adapters.reading import read_adapter
 from bridge.errors import ProgramNotFound
 from tests.adapters.test_parens import LISP
