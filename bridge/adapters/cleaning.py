@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.adapters.escapes import plain, visible
+from bridge.adapters.escapes import SEQUENCE, plain, visible
 from bridge.adapters.patterns import compiled, without_end, without_start
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import render, trimmed
@@ -13,7 +13,7 @@ from bridge.adapters.render import render, trimmed
 if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile, Interleave
 
-_ANSI = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x02\x07]")
+_SKIPPED = re.compile(rf"(?:[\r\n]|{SEQUENCE.pattern})*")
 _LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*(?:\n|\x1bE)(?:\x1b\[\?2004l\r?)?")
 _ZSH_NO_LINE_END = re.compile(
     r"(?:\x1b\[1m)?\x1b\[7m[%#]\x1b\[27m(?:\x1b\[[0-9;]*m)* {20,}\r \r(?:\r|\x1b\[[0-9;]*[mJK])*(\Z)?"
@@ -103,7 +103,7 @@ def _walk(text: str, position: int, sent: str, *, ansi: bool) -> int | None:
         if char in "\r\n":
             continue
         while not text.startswith(char, position):
-            if ansi and (skipped := _ANSI.match(text, position)):
+            if ansi and (skipped := SEQUENCE.match(text, position)):
                 position = skipped.end()
             elif position < len(text) and text[position] in "\r\n":
                 position += 1
@@ -114,14 +114,8 @@ def _walk(text: str, position: int, sent: str, *, ansi: bool) -> int | None:
 
 
 def _after_prompt(text: str, prompt: str | None) -> int:
-    position = 0
-    while position < len(text):
-        if text[position] in "\r\n":
-            position += 1
-        elif skipped := _ANSI.match(text, position):
-            position = skipped.end()
-        else:
-            break
+    skipped = _SKIPPED.match(text)
+    position = skipped.end() if skipped else 0
     if prompt is None:
         return position
     match = compiled(without_end(without_start(prompt))).match(text, position)

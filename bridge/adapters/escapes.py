@@ -15,7 +15,7 @@ _CONTROL = re.compile(
 )
 """One control sequence or control character; one that is not finished yet at the end of the text doesn't match."""
 
-_STRIPPED = re.compile(
+SEQUENCE = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
     r"|[\x00-\x02\x07\x0e\x0f]"
 )
@@ -31,7 +31,7 @@ _MARKER = re.compile(r"\x1b\](\d{1,5});A")
 
 def plain(text: str) -> str:
     """`text` without control sequences (colours, titles, cursor movements)."""
-    return _STRIPPED.sub("", text) if not text.isprintable() else text
+    return SEQUENCE.sub("", text) if not text.isprintable() else text
 
 
 class View(NamedTuple):

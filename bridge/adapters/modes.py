@@ -115,8 +115,7 @@ class Captures(NamedTuple):
 
 
 def captures_of(adapter: AdapterFile, groups: Mapping[str, str], text: str, mode: ModeState) -> Captures:
-    """What the prompt `text` shows, by ``prompt.group_captures`` (of `groups`) and those of its mode (of the mode's
-    pattern)."""
+    """What the prompt `text` shows: captures of `groups`, and those of the mode's own pattern."""
     values: dict[str, str | int] = {}
     roles: dict[str, str] = {}
     own = mode_named(adapter.modes, mode.name)

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from bridge.process import ladder
 from bridge.process.ladder import Rung
@@ -25,6 +25,36 @@ _LOOK = 0.01
 _SOON = 3.0
 _RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
 _KILL = (Rung(signal.SIGKILL, 2.0),)
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: bytes | None,
+    stdout: IO[bytes] | int,
+    stderr: IO[bytes],
+    before_exec: Callable[[], None] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, without our secrets in its environment.
+
+    It reads `stdin` from a file, not from a pipe that somebody would have to feed while it runs; or nothing.
+    """
+    with tempfile.TemporaryFile() if stdin else open(os.devnull, "rb") as source:
+        if stdin:
+            source.write(stdin)
+            source.seek(0)
+        return subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=without_secrets(env),
+            stdin=source,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=before_exec,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +108,9 @@ def ask(
         linger: asked again and again, how long what is left may go on before it is ended.
         look: called when it has taken some seconds; the program is ended when this raises.
     """
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        if stdin:
-            source.write(stdin)
-            source.seek(0)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
-            process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=without_secrets(env),
-                stdin=source,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
+            process = start(argv, cwd=cwd, env=env, stdin=stdin, stdout=out, stderr=err)
         except (OSError, ValueError) as error:
             return Ran(NOT_STARTED, b"", str(error))
         try:

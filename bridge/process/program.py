@@ -7,27 +7,24 @@ writing: so the end is the program's own end and not end-of-file, and the ladder
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
-import subprocess
-import tempfile
 import time
 import warnings
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from bridge.errors import ProgramNotStarted, ProgramTimeout
 from bridge.files import descriptor
 from bridge.process import argv as arguments
 from bridge.process import guardian, ladder
-from bridge.process.ask import TOO_LONG
+from bridge.process.ask import TOO_LONG, start
 from bridge.process.ladder import Rung
-from bridge.process.secrets import without_secrets
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
 _SLICE = 0.05
@@ -253,16 +250,6 @@ class Program:
         self.close()
 
 
-def _source(stdin: bytes | None) -> IO[bytes]:
-    """What the program gets for its stdin. A file, not a pipe: nobody has to feed it while it runs."""
-    if stdin is None:
-        return open(os.devnull, "rb")
-    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller's ExitStack closes it)
-    file.write(stdin)
-    file.seek(0)
-    return file
-
-
 def _appending(path: str, flags: int) -> int:
     return os.open(path, flags) if path == os.devnull else descriptor(path, flags | os.O_APPEND)
 
@@ -275,25 +262,15 @@ def _start(
     writer: int,
     stdin: bytes | None,
 ) -> subprocess.Popen[bytes]:
-    with contextlib.ExitStack() as stack:
-        source = stack.enter_context(_source(stdin))
-        # Appended to: whoever cuts it short while the program runs has it go on behind that.
-        stderr = stack.enter_context(open(stderr_path, "wb", opener=_appending))
+    # Appended to: whoever cuts it short while the program runs has it go on behind that.
+    with open(stderr_path, "wb", opener=_appending) as stderr, warnings.catch_warnings():
         # Python 3.12 warns of a fork in Python when threads exist. The child only writes to a pipe and executes;
         # there is nothing that the caller could do about it.
-        stack.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
         try:
             with guardian.announcing() as announce:
-                return subprocess.Popen(
-                    argv,
-                    stdin=source,
-                    stdout=writer,
-                    stderr=stderr,
-                    cwd=cwd,
-                    env=without_secrets(env),
-                    start_new_session=True,
-                    preexec_fn=announce,
+                return start(
+                    argv, cwd=cwd, env=env, stdin=stdin, stdout=writer, stderr=stderr, before_exec=announce
                 )
         except OSError as error:
             raise ProgramNotStarted(f"{argv[0]} could not be started: {error.strerror or error}") from None
