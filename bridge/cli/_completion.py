@@ -105,9 +105,9 @@ def _explained(_context: click.Context, _parameter: click.Parameter, incomplete:
 
 
 def _codes(incomplete: str) -> Items:
-    from bridge.verify.registry import load
+    from bridge.verify.registry import titles
 
-    return _items({code: check.title for code, check in load().items()}, incomplete.upper() or "RB")
+    return _items(titles(), incomplete.upper() or "RB")
 
 
 def _selected(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:

@@ -12,7 +12,6 @@ from bridge.cli._help import completes
 from bridge.cli._terminal import Style, columns, hanging, print_json, write
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
-from bridge.verify.hints import HINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -158,7 +157,7 @@ def _page(check: Check) -> str:
     lines += [f"for {kinds} · {runs}", f"{check.severity.value}: {check.harm.why}"]
     lines += [f"{severity.value}: {case}" for severity, case in also.items()]
     lines += [*(f"mend: {mend} (verify --fix, where the place is sure)" for mend in _mends(check))]
-    lines += [f"mend: {hint} (by hand)"] if (hint := HINTS.get(check.code)) else []
+    lines += [f"mend: {check.hint} (by hand)"] if check.hint else []
     lines.append("")
     if why:
         lines += [why, ""]

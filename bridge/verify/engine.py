@@ -7,11 +7,13 @@ goes wrong in a check of ours makes that check unknown, and the next script has 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import import_module
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -50,17 +52,26 @@ Mending = Literal["no", "show", "write"]
 """Whether mends are looked for, and whether they are written to the scripts."""
 
 
-class _Verification(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class _Verification:
     """What holds for every script of a run. current: what is looked at now, so that an interrupt can end it."""
 
     scripts: tuple[GivenScript, ...]
-    checks: tuple[Check, ...]
+    select: Sequence[str]
+    ignore: Sequence[str]
+    static_only: bool
     bash: str | None
     timeout: float
     longest: float
-    current: set[Subject]
     mending: Mending = "no"
     coverage: bool = False
+    current: set[Subject] = field(default_factory=set)
+
+    def checks(self, kind: str) -> tuple[Check, ...]:
+        return chosen(self.select, self.ignore, kind, static_only=self.static_only)
+
+    def subject(self, path: Path, *, named: bool = False, trace: Path | None = None) -> Subject:
+        return Subject(path, bash=self.bash, timeout=self.timeout, longest=self.longest, named=named, trace=trace)
 
 
 class _PendingEvents(NamedTuple):
@@ -101,15 +112,26 @@ def verify(
             beside a script that is none.
         ShellStartFailed: there is no bash, or it doesn't run: that is no fault of any script.
     """
-    checks = chosen(load(), select, ignore, static_only=static_only)
+    if select or ignore:
+        chosen(select, ignore)  # an unknown code is known before anything runs
     scripts = given_in(paths)
     for given in scripts:
         recording_beside(given.path)
     with Shell(bash=bash) as shell:
         shell.call(":")
     busy = strain()
-    limits = (DEFAULT_TIMEOUT * busy, LONGEST * busy) if timeout is None else (timeout, timeout)
-    return _events(_Verification(scripts, checks, bash, *limits, set(), mending, coverage), jobs or _cpus())
+    run = _Verification(
+        scripts=scripts,
+        select=select,
+        ignore=ignore,
+        static_only=static_only,
+        bash=bash,
+        timeout=DEFAULT_TIMEOUT * busy if timeout is None else timeout,
+        longest=LONGEST * busy if timeout is None else timeout,
+        mending=mending,
+        coverage=coverage,
+    )
+    return _events(run, jobs or _cpus())
 
 
 def _cpus() -> int:
@@ -148,8 +170,8 @@ def _events(run: _Verification, jobs: int) -> Iterator[Event]:
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
-        if any(check.phase == "behaviour" for check in run.checks):
-            import_module("bridge.verify.probe.scratch").end_leftovers()
+        if (scratch := sys.modules.get("bridge.verify.probe.scratch")) is not None:  # else nothing was run
+            scratch.end_leftovers()
     yield RunFinished(
         len(run.scripts),
         severities[Severity.ERROR],
@@ -165,10 +187,10 @@ def _verify_one(events: _PendingEvents, given: GivenScript, run: _Verification) 
     began = time.monotonic()
     try:
         try:
-            subject = _subject(given.path, run, named=given.named)
+            subject = run.subject(given.path, named=given.named)
         except Exception as error:  # noqa: BLE001 - a bug of ours: it costs this script and no other
             events.started.set_result(ScriptStarted(given.path, "out-of-scope"))
-            unknown = _all_unknown(given.path, run.checks, began, f"{type(error).__name__}: {error}")
+            unknown = _all_unknown(given.path, run.checks(""), began, f"{type(error).__name__}: {error}")
             events.finished.set_result(nothing_verified(unknown))
             return
         events.started.set_result(ScriptStarted(given.path, subject.kind))
@@ -189,17 +211,14 @@ def _all_unknown(path: Path, checks: tuple[Check, ...], began: float, reason: st
     return ScriptFinished(path, "out-of-scope", results, {}, path.stem, time.monotonic() - began, reason)
 
 
-def _subject(path: Path, run: _Verification, *, named: bool = False) -> Subject:
-    mending = run.mending != "no"
-    return Subject(path, bash=run.bash, timeout=run.timeout, longest=run.longest, named=named, mending=mending)
-
-
-def _results(subject: Subject, checks: Iterable[Check], run: _Verification) -> list[CheckResult]:
+def _results(
+    subject: Subject, checks: Iterable[Check], run: _Verification, *, mending: bool = False
+) -> list[CheckResult]:
     """What these checks find in a script, told by each for itself."""
     run.current.add(subject)
     try:
         with subject:
-            return [run_check(subject, check) for check in checks if subject.kind in check.applies]
+            return [run_check(subject, check, mending=mending) for check in checks]
     finally:
         run.current.discard(subject)
 
@@ -210,15 +229,15 @@ def _mended(subject: Subject, run: _Verification, results: list[CheckResult]) ->
         return None
     from bridge.verify.mends.trial import offered
 
-    static_only = all(check.phase == "static" for check in run.checks)
-    checks = chosen(load(), (), (), static_only=static_only)
-    without = run._replace(mending="no")
+    checks = run.checks(subject.kind)
+    every = chosen((), (), subject.kind, static_only=all(check.phase == "static" for check in checks))
 
     def again(path: Path) -> list[CheckResult]:
-        return _results(_subject(path, without), checks, without)
+        copy = run.subject(path)
+        return _results(copy, [check for check in every if copy.kind in check.applies], run)
 
     findings = [finding for result in results for finding in result.findings]
-    known = results if run.checks == checks else None
+    known = results if checks == every else None
     return offered(subject.path, subject.source, findings, again, known)
 
 
@@ -228,8 +247,8 @@ def _coverage(path: Path, run: _Verification) -> Coverage:
 
     with tempfile.TemporaryDirectory(prefix="rb-coverage-") as folder:
         file = Path(folder, "ran")
-        subject = Subject(path, bash=run.bash, timeout=run.timeout, longest=run.longest, trace=file)
-        _results(subject, [check for check in run.checks if check.phase == "behaviour"], run)
+        subject = run.subject(path, trace=file)
+        _results(subject, [check for check in run.checks(subject.kind) if check.phase == "behaviour"], run)
         return coverage_of(subject.reading, noted(file))
 
 
@@ -247,8 +266,7 @@ def _written(finished: ScriptFinished, mend: Mend, run: _Verification, began: fl
     mend = write(finished.path, mend)
     if not mend.written:
         return finished._replace(mend=mend)
-    once = run._replace(mending="no")
-    return _checked(_subject(finished.path, once), once, began)._replace(mend=mend)
+    return _checked(run.subject(finished.path), replace(run, mending="no"), began)._replace(mend=mend)
 
 
 def _checked(subject: Subject, run: _Verification, began: float) -> ScriptFinished:
@@ -258,11 +276,12 @@ def _checked(subject: Subject, run: _Verification, began: float) -> ScriptFinish
         if (refused := not_admitted(subject, (given.path for given in run.scripts))) is not None:
             results = [refused]
     else:
-        results = _results(subject, run.checks, run)
+        checks = run.checks(subject.kind)
+        results = _results(subject, checks, run, mending=run.mending != "no")
         mend = _mended(subject, run, results)
         results = list(folded([_with_fixes(result, mend) for result in results]))
         # Nobody may miss that nothing else can be determined.
-        gates = (check for check in load().values() if check.gate and check not in run.checks)
+        gates = (check for check in load(subject.kind).values() if check.gate and check not in checks)
         results[:0] = [
             result for gate in gates if (result := run_check(subject, gate)).outcome is not CheckOutcome.PASSED
         ]
@@ -280,15 +299,15 @@ def _checked(subject: Subject, run: _Verification, began: float) -> ScriptFinish
     return nothing_verified(finished) if results and lost else finished
 
 
-def run_check(subject: Subject, check: Check) -> CheckResult:
-    """One check on one script; nothing that goes wrong in it is raised."""
+def run_check(subject: Subject, check: Check, *, mending: bool = False) -> CheckResult:
+    """One check on one script, with the mends of what it finds; nothing that goes wrong in it is raised."""
     began = time.monotonic()
     findings: list[Finding] = []
     outcome, reason = CheckOutcome.PASSED, ""
     try:
         _precondition(subject, check)
         subject.unseen.clear()
-        findings.extend(check.run(subject))
+        findings.extend(map(partial(_with_fix, subject), check.run(subject)) if mending else check.run(subject))
         if subject.unseen and not findings:  # what a hook does that fails can't be judged by what it has not done
             raise CannotTell(subject.unseen[0])
     except CannotTell as why:
@@ -297,7 +316,7 @@ def run_check(subject: Subject, check: Check) -> CheckResult:
         outcome, reason = CheckOutcome.SKIPPED, str(why)
     except HookTimeout as error:
         hook = error.hook if error.hook in subject.facts.names else None
-        findings.append(check._replace(hook=None).finding(subject, Problem(error.what, hook=hook)))
+        findings.append(replace(check, hook=None).finding(subject, Problem(error.what, hook=hook)))
     except BridgeError as error:  # such as a script that can't be loaded: other checks say what is wrong with it
         outcome, reason = CheckOutcome.UNKNOWN, str(error)
     except Exception as error:  # noqa: BLE001 - a check of ours, or what it runs on, is broken: the others go on
@@ -305,6 +324,12 @@ def run_check(subject: Subject, check: Check) -> CheckResult:
     if findings:
         outcome = CheckOutcome.FAILED
     return CheckResult(check.code, check.title, outcome, tuple(findings), reason, time.monotonic() - began)
+
+
+def _with_fix(subject: Subject, finding: Finding) -> Finding:
+    from bridge.verify.mends import fix_of
+
+    return finding._replace(fix=fix_of(subject, finding))
 
 
 def _precondition(subject: Subject, check: Check) -> None:

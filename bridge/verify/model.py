@@ -5,7 +5,7 @@ The engine yields events; every report and the terminal only consume them.
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,6 +25,40 @@ class Severity(StrEnum):
 
 
 ERROR, WARNING, INFO = Severity
+
+
+class Harm(Enum):
+    """What comes of a violation, and so how severe it is: each check names its harm, and nothing else decides.
+
+    An error breaks a loop, or loses work, or gives a wrong text or session. A warning will hurt later, or
+    elsewhere. Info is good to know.
+    """
+
+    ENDS_THE_LOOP = ERROR, "the loop ends, hangs, or doesn't begin"
+    TAKEN_FOR_ANOTHER = ERROR, "the loop doesn't find it, or takes it for something else"
+    NO_EFFECT = ERROR, "it has no effect: nobody calls or reads it, and nothing says so"
+    CHANGES_THE_LOOP = ERROR, "everything that the loop does afterwards is done differently"
+    WRONG_COMMAND = ERROR, "the CLI refuses the command, or does something else"
+    WRONG_PROMPT = ERROR, "the agent works on another text than it was given"
+    WRONG_PERMISSIONS = ERROR, "the agent may do more, or less, than was allowed"
+    WRONG_SESSION = ERROR, "the session is lost, or another one goes on"
+    WRONG_RESPONSE = ERROR, "the loop reads another answer than the agent gave: it ends too early, or never"
+    WRONG_STATUS = ERROR, "the loop takes a failure for a success, or a success for a failure"
+    WRONG_DISPLAY = ERROR, "people see nothing, or something else, of a run that takes hours"
+    RUNS_CODE = ERROR, "what a model has written is executed"
+    LOSES_WORK = ERROR, "files, or the input, of others are changed or lost"
+    UNEXPLAINED = ERROR, "it fails again and again, and nobody learns why"
+    LEAKS = WARNING, "one day it is a variable of the loop"
+    LITTERS = WARNING, "files stay behind, more with each turn"
+    NOISE = WARNING, "it stands among what the loop prints or hands on"
+    COSTS = WARNING, "it takes time, a network or a login at moments when nobody expects it"
+    OLD_BASH = WARNING, "it fails on macOS, whose bash is 3.2"
+    FRAGILE = WARNING, "it works here and now, and not with other hosts, CLIs or inputs"
+    GOOD_TO_KNOW = INFO, "nothing breaks; people may want to know"
+
+    def __init__(self, severity: Severity, why: str) -> None:
+        self.severity = severity
+        self.why = why
 
 
 class CheckOutcome(StrEnum):

@@ -1,9 +1,9 @@
 """The checks, by number, in a visible dict. A check's docstring is its documentation.
 
-A check is a function of a `Subject` (what is known of one script) that yields problems::
+A check is a function of a probe (static ones: of a `Subject`, what is known of one script) that yields problems::
 
-    @behaviour("RB012", "No session flag without CLAUDE_USE_CONTINUE", DRIVER, harm=WRONG_SESSION)
-    def no_session_unless_continued(subject: Subject) -> Iterator[Problem]:
+    @driver("RB012", "No session flag without CLAUDE_USE_CONTINUE", Harm.WRONG_SESSION, hook=HOOK)
+    def no_session_unless_continued(probe: DriverProbe) -> Iterator[Problem]:
         '''Why it matters, in a paragraph.
 
         Info: how a finding may be another severity than `harm` has, and when.
@@ -23,29 +23,30 @@ import importlib
 import inspect
 import re
 import textwrap
-from functools import cache, partial
+from dataclasses import KW_ONLY, dataclass
+from functools import cache, partial, wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from bridge import resources
 from bridge.errors import ConfigurationError
-from bridge.verify.hints import HINTS
-from bridge.verify.model import Finding, Severity
+from bridge.verify.model import Finding, Harm, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from bridge.verify.harms import Harm
+    from bridge.verify.probe.agent import AgentProbe
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
-    Judge = Callable[[Subject], Iterator["Problem"]]
-
 DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
-_ROOMS = (
-    "script", "sourcing", "hooks", "running", "driver_answers", "driver_command", "driver_settings",
-    "driver_options", "driver_hosts", "driver_sessions", "driver_live_command", "driver_live", "driver_filter",
-    "agent_text", "agent_runs", "agent_filters",
-)  # fmt: skip
-"""The modules of `bridge.verify.checks`."""
+_ROOMS = {
+    "script": BOTH, "code": BOTH, "sourcing": BOTH, "variables": BOTH, "shell": BOTH, "options": BOTH,
+    "driver_answers": DRIVER, "driver_command": DRIVER, "driver_prompt": DRIVER, "driver_settings": DRIVER,
+    "driver_hosts": DRIVER, "driver_sessions": DRIVER, "driver_recovery": DRIVER, "driver_live": DRIVER,
+    "driver_filter": DRIVER, "agent_runs": AGENT, "agent_hooks": AGENT, "agent_filters": AGENT,
+}  # fmt: skip
+"""The modules of `bridge.verify.checks`, and the kinds of scripts that they are about."""
 
 Phase = Literal["static", "behaviour"]
 """Static checks never execute the script; behaviour checks run it in a fresh bash."""
@@ -67,14 +68,15 @@ class NotApplicable(Exception):
     """Raised by a check: the clause doesn't concern this script; says why."""
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """What a check has seen: a `Finding`, but for what the check itself knows.
 
-    hook: default is the check's. line: default is the hook's first. severity: default is the check's.
-    about: as a finding has it.
+    hook, expected, hint, severity: default is the check's. line: default is the hook's first.
     """
 
     message: str
+    _: KW_ONLY
     line: int | None = None
     hook: str | None = None
     expected: str = ""
@@ -106,11 +108,13 @@ class Documentation(NamedTuple):
         return "\n\n".join([self.why, *examples])
 
 
-class Check(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Check:
     """One numbered clause of a contract.
 
     harm: what comes of a violation, and so the severity.
     hook: the one that it is about, where there is one.
+    expected, hint: of its findings that have none of their own; `explain` gives the hint, too.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
     after_timeout: it is run when the time for the script is used up, too: it says what has used it.
     """
@@ -120,8 +124,10 @@ class Check(NamedTuple):
     applies: tuple[str, ...]
     phase: Phase
     harm: Harm
-    judge: Judge
+    judge: Callable[[Subject], Iterator[Problem]]
     hook: str | None = None
+    expected: str = ""
+    hint: str = ""
     gate: bool = False
     after_timeout: bool = False
 
@@ -132,24 +138,21 @@ class Check(NamedTuple):
             CannotTell, NotApplicable: see there.
             BridgeError: the script can't be run.
         """
-        for problem in self.judge(subject):
-            yield self.finding(subject, problem)
+        return (self.finding(subject, problem) for problem in self.judge(subject))
 
     def finding(self, subject: Subject, problem: Problem) -> Finding:
         """A problem of a script as a finding of this check."""
         hook = problem.hook or self.hook
-        problem = problem._replace(hook=hook)
         return Finding(
-            self.code,
-            self.severity if problem.severity is None else problem.severity,
-            problem.message,
-            subject.path,
-            subject.facts.line(hook) if problem.line is None and hook is not None else problem.line,
-            hook,
-            problem.expected,
-            problem.hint or HINTS.get(self.code, ""),
-            problem.about,
-            fix=subject.fix(self.code, problem),
+            code=self.code,
+            severity=self.severity if problem.severity is None else problem.severity,
+            message=problem.message,
+            path=subject.path,
+            line=subject.facts.line(hook) if problem.line is None and hook is not None else problem.line,
+            hook=hook,
+            expected=problem.expected or self.expected,
+            hint=problem.hint or self.hint,
+            about=problem.about,
         )
 
     @property
@@ -172,58 +175,94 @@ CHECKS: dict[str, Check] = {}
 
 
 @cache
-def load() -> Mapping[str, Check]:
-    """All checks, in order of their codes. Each module registers its own when it is imported."""
-    for name in _ROOMS:
-        importlib.import_module(f"bridge.verify.checks.{name}")
-    return MappingProxyType(dict(sorted(CHECKS.items())))
+def load(kind: str = "") -> Mapping[str, Check]:
+    """The checks of scripts of this kind (default: all), in order of their codes.
+
+    Each module registers its own when it is imported; those of other kinds are not imported.
+    """
+    for name, applies in _ROOMS.items():
+        if not kind or kind in applies:
+            importlib.import_module(f"bridge.verify.checks.{name}")
+    return MappingProxyType(
+        {code: check for code, check in sorted(CHECKS.items()) if not kind or kind in check.applies}
+    )
+
+
+def titles() -> dict[str, str]:
+    """Every check's title by its code, as the features that ship list them: nothing that judges is imported."""
+    texts = (path.read_text(encoding="utf-8") for path in resources.shipped("features").glob("*clauses.feature"))
+    return dict(sorted(row for text in texts for row in re.findall(r"\| (RB\d{3}) \| (.*?) +\|\n", text)))
+
+
+_Seen = TypeVar("_Seen")
 
 
 def _check(
     phase: Phase,
+    applies: tuple[str, ...],
+    look: Callable[[Subject], _Seen],
     code: str,
     title: str,
-    applies: tuple[str, ...],
-    *,
     harm: Harm,
-    hook: str | None = None,
-    gate: bool = False,
-    after_timeout: bool = False,
-) -> Callable[[Judge], Judge]:
-    """Register a check under its number; a number is never used twice, and never used again."""
+    *,
+    own: bool = False,
+    **more: Any,
+) -> Callable[[Callable[[_Seen], Iterator[Problem]]], Callable[[_Seen], Iterator[Problem]]]:
+    """Register a check under its number, which is never used twice, and never used again.
 
-    def register(judge: Judge) -> Judge:
+    own: it says nothing of scripts that don't have its hook themselves. more: as `Check` has it.
+    """
+
+    def register(judge: Callable[[_Seen], Iterator[Problem]]) -> Callable[[_Seen], Iterator[Problem]]:
+        @wraps(judge)
+        def judged(subject: Subject) -> Iterator[Problem]:
+            return iter(()) if own and not subject.probe.own(more["hook"]) else judge(look(subject))
+
         assert code not in CHECKS, f"{code} is taken"
-        CHECKS[code] = Check(code, title, applies, phase, harm, judge, hook, gate, after_timeout)
+        CHECKS[code] = Check(code=code, title=title, applies=applies, phase=phase, harm=harm, judge=judged, **more)
         return judge
 
     return register
 
 
-static = partial(_check, "static")
-behaviour = partial(_check, "behaviour")
+def _subject(subject: Subject) -> Subject:
+    return subject
 
 
-def said(text: str, limit: int = 120) -> str:
-    """What a script printed, short enough for a message."""
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= limit else shown[: limit - 3] + "...")
+def _driver(subject: Subject) -> DriverProbe:
+    return subject.driver
+
+
+def _agent(subject: Subject) -> AgentProbe:
+    return subject.agent
+
+
+static = partial(_check, "static", BOTH, _subject)
+static_driver = partial(_check, "static", DRIVER, _subject)
+static_agent = partial(_check, "static", AGENT, _subject)
+behaviour = partial(_check, "behaviour", BOTH, _subject)
+driver = partial(_check, "behaviour", DRIVER, _driver)
+agent = partial(_check, "behaviour", AGENT, _agent)
 
 
 def chosen(
-    checks: Mapping[str, Check], select: Sequence[str], ignore: Sequence[str], *, static_only: bool = False
+    select: Sequence[str], ignore: Sequence[str], kind: str = "", *, static_only: bool = False
 ) -> tuple[Check, ...]:
-    """The checks that shall run, in order of their codes; `select` and `ignore` hold codes, or how they begin.
+    """The checks of that kind that shall run, by their codes; `select` and `ignore` hold codes, or how they begin.
 
     Raises:
         ConfigurationError: an entry is neither a code nor how one begins.
     """
-    wanted = _codes(checks, select) if select else set(checks)
-    wanted -= _codes(checks, ignore)
-    return tuple(checks[code] for code in sorted(wanted) if checks[code].phase == "static" or not static_only)
+    wanted = _codes(select or ["RB"]) - _codes(ignore) if select or ignore else set(load(kind))
+    return tuple(
+        check
+        for code, check in load(kind).items()
+        if code in wanted and (check.phase == "static" or not static_only)
+    )
 
 
-def _codes(checks: Mapping[str, Check], entries: Sequence[str]) -> set[str]:
+def _codes(entries: Sequence[str]) -> set[str]:
+    checks = load()
     found: set[str] = set()
     for entry in entries:
         beginning = entry.strip().upper()

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
     from bridge.verify.facts import Effects, Facts, Reading
-    from bridge.verify.model import Fix, Kind
+    from bridge.verify.model import Kind
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.driver import DriverProbe
-    from bridge.verify.registry import Problem
 
 _PATIENCE = 20.0
 _LINE = re.compile(r"line (\d+): (.*)")
@@ -44,7 +43,6 @@ class Subject:
         bash: the program; default as for `bridge.shell.Shell`.
         timeout, longest: seconds that everything that is run of it may take together; see `Budget`.
         named: somebody named this file; False when it was found in a folder.
-        mending: look for the mends of what is found.
         trace: file in which its bashes note what of it they run.
 
     Attributes:
@@ -68,12 +66,10 @@ class Subject:
         timeout: float = 30.0,
         longest: float | None = None,
         named: bool = False,
-        mending: bool = False,
         trace: Path | None = None,
     ) -> None:
         self.path = Path(path)
         self.named = named
-        self.mending = mending
         self.trace = trace
         self.name = self.path.name.removesuffix(".sh")
         self.bash = bash or os.environ.get("RALPH_BRIDGE_BASH") or shutil.which("bash") or "bash"
@@ -182,14 +178,6 @@ class Subject:
             name: "own" if name in self.facts.names else "default" if hook.absent.stub else "absent"
             for name, hook in self.contract.hooks.items()
         }
-
-    def fix(self, code: str, problem: Problem) -> Fix | None:
-        """The one safe mend of this problem, where there is one and mends were asked for."""
-        if not self.mending:
-            return None
-        from bridge.verify.mends import fix_of
-
-        return fix_of(self, code, problem)
 
     # -- what running it tells -----------------------------------------------------------------------
 

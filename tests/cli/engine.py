@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.verify import registry
-from bridge.verify.harms import ENDS_THE_LOOP
-from bridge.verify.model import RunStarted
+from bridge.verify.model import Harm, RunStarted
 from tests.verify.runs import RUN, events
 
 if TYPE_CHECKING:
@@ -56,7 +55,14 @@ def sound(_subject: object) -> Iterator[Any]:
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     made = Engine()
     known = {
-        code: registry.Check(code, f"Title of {code}", ("driver",), "behaviour", ENDS_THE_LOOP, sound)
+        code: registry.Check(
+            code=code,
+            title=f"Title of {code}",
+            applies=("driver",),
+            phase="behaviour",
+            harm=Harm.ENDS_THE_LOOP,
+            judge=sound,
+        )
         for code in ("RB001", "RB012", "RB013", "RB030")
     }
     monkeypatch.setattr(registry, "CHECKS", known)

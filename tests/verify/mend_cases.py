@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from bridge.verify.model import Aspect
 from tests.skeletons import minimal_agent, minimal_driver
 
 
 class Case(NamedTuple):
     """A function in the place of the skeleton's own. code: the check that finds it.
 
-    line: of the function in which the problem stands, counted from 1. message: of the problem, where it matters.
+    line: of the function in which the problem stands, counted from 1.
     first: the first line of the script. allowlist: the driver says that it knows one. about: what the
     problem is about.
     """
@@ -20,7 +21,6 @@ class Case(NamedTuple):
     bad: str
     good: str = ""
     line: int = 1
-    message: str = ""
     first: str = ""
     allowlist: bool = False
     about: str = ""
@@ -91,7 +91,7 @@ MENDED = (
         "RB061",
         "driver_valid_tools() {\n    IFS=','\n    read -ra VALID_TOOL_PATTERNS <<<'Read,Write'\n}\n",
         "driver_valid_tools() {\n    local IFS=','\n    read -ra VALID_TOOL_PATTERNS <<<'Read,Write'\n}\n",
-        message="driver_valid_tools changes ifs: ','",
+        about=Aspect.IFS,
     ),
     Case(
         "RB110",
@@ -137,7 +137,7 @@ MENDED = (
         "RB021",
         "driver_valid_tools() {\n    IFS=,\n    read -ra VALID_TOOL_PATTERNS <<<'Read'\n    IFS=' '\n}\n",
         "driver_valid_tools() {\n    local IFS=,\n    read -ra VALID_TOOL_PATTERNS <<<'Read'\n    IFS=' '\n}\n",
-        message="driver_valid_tools writes IFS; it is not its own",
+        about=Aspect.IFS,
     ),
     Case(
         "RB042",
@@ -164,11 +164,9 @@ LEFT_ALONE = {
     "exit ends a stage of a pipeline": Case("RB030", _plain("    echo x | { read -r _; exit 1; }\n"), line=4),
     "exit ends a job": Case("RB030", _plain("    { sleep 1; exit 1; } &\n"), line=4),
     "exit ends a helper": Case("RB030", "my_helper() {\n    exit 1\n}\n", line=2),
-    "IFS is set under a condition": Case(
-        "RB061", _plain('    if [[ "$2" ]]; then IFS=,; fi\n'), message="changes ifs"
-    ),
-    "IFS is set for one command": Case("RB061", _plain("    IFS=, read -r _ <<<x\n"), message="changes ifs"),
-    "it is not IFS": Case("RB061", _plain("    IFS=,\n"), message="changes options: noglob"),
+    "IFS is set under a condition": Case("RB061", _plain('    if [[ "$2" ]]; then IFS=,; fi\n'), about=Aspect.IFS),
+    "IFS is set for one command": Case("RB061", _plain("    IFS=, read -r _ <<<x\n"), about=Aspect.IFS),
+    "it is not IFS": Case("RB061", _plain("    IFS=,\n"), about=Aspect.OPTIONS),
     "there is another way without id": Case(
         "RB110", _plain('    if [[ -n "$3" ]]; then CLAUDE_CMD_ARGS+=("-r" "$3"); else CLAUDE_CMD_ARGS+=(-n); fi\n')
     ),
@@ -191,6 +189,6 @@ LEFT_ALONE = {
     "it is written for another shell": Case(
         "RB002", "driver_check_available() { :; }\n", first="#!/usr/bin/env zsh"
     ),
-    "it is defined twice": Case("RB061", "driver_x() { IFS=,; }\ndriver_x() { IFS=,; }\n", message="changes ifs"),
+    "it is defined twice": Case("RB061", "driver_x() { IFS=,; }\ndriver_x() { IFS=,; }\n", about=Aspect.IFS),
 }
 """No mend may touch these, whatever a check says of them."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
-from bridge.verify import engine
+from bridge.verify import engine, registry
 from bridge.verify.engine import verify
-from bridge.verify.harms import ENDS_THE_LOOP
 from bridge.verify.intake import scripts_in
 from bridge.verify.model import (
     CheckOutcome,
     Event,
+    Harm,
     RunFinished,
     RunStarted,
     ScriptFinished,
@@ -49,10 +49,18 @@ def only(
     """Let the engine have these checks alone: RB900, RB901, …"""
     codes = [f"RB{900 + number}" for number in range(len(functions))]
     checks = {
-        code: Check(code, "Title", ("driver", "agent"), phase, ENDS_THE_LOOP, function)
+        code: Check(
+            code=code,
+            title="Title",
+            applies=("driver", "agent"),
+            phase=phase,
+            harm=Harm.ENDS_THE_LOOP,
+            judge=function,
+        )
         for code, function in zip(codes, functions, strict=True)
     }
-    monkeypatch.setattr(engine, "load", lambda: checks)
+    for module in (engine, registry):
+        monkeypatch.setattr(module, "load", lambda kind="": checks)
 
 
 def test_shipped_drivers_have_no_finding() -> None:

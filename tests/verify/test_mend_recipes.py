@@ -9,11 +9,10 @@ import pytest
 
 from bridge.cli.app import run_app
 from bridge.verify import engine
-from bridge.verify.hints import HINTS
 from bridge.verify.mends import RECIPES, fix_of
 from bridge.verify.mends.trial import applied
-from bridge.verify.model import ScriptFinished
-from bridge.verify.registry import Problem, load
+from bridge.verify.model import Finding, ScriptFinished, Severity
+from bridge.verify.registry import load
 from bridge.verify.subject import Subject
 
 from .examples import example
@@ -37,9 +36,17 @@ def written(folder: Path, case: Case, text: str) -> Path:
 
 
 def fix(folder: Path, case: Case) -> Fix | None:
-    subject = Subject(written(folder, case, case.script(case.bad)), mending=True)
-    problem = Problem(case.message, case.offset + case.line, case.hook, about=(case.about,))
-    return fix_of(subject, case.code, problem)
+    subject = Subject(written(folder, case, case.script(case.bad)))
+    finding = Finding(
+        code=case.code,
+        severity=Severity.ERROR,
+        message="so it is",
+        path=subject.path,
+        line=case.offset + case.line,
+        hook=case.hook,
+        about=(case.about,),
+    )
+    return fix_of(subject, finding)
 
 
 def test_each_mend_has_a_case() -> None:
@@ -47,16 +54,17 @@ def test_each_mend_has_a_case() -> None:
 
 
 def test_what_has_no_mend_of_its_own_has_a_hint() -> None:
-    assert not set(HINTS) & set(RECIPES)
-    assert set(HINTS) < set(load())
+    assert not {code for code, check in load().items() if check.hint} & set(RECIPES)
 
 
 def test_a_hint_stands_with_the_finding_and_in_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = example("RB080", "bad").write(tmp_path)
     [done] = (event for event in engine.verify([path], select=["RB080"]) if isinstance(event, ScriptFinished))
-    assert {finding.hint for finding in done.findings} == {HINTS["RB080"]}
+    hint = load()["RB080"].hint
+    assert "if [[ ... ]]; then ...; fi" in hint
+    assert {finding.hint for finding in done.findings} == {hint}
     assert run_app(["explain", "RB080"]) == 0
-    assert f"mend: {HINTS['RB080']} (by hand)" in capsys.readouterr().out
+    assert f"mend: {hint} (by hand)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("case", MENDED, ids=IDS)

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from tap.parser import Parser
 
 from bridge.verify import registry
-from bridge.verify.harms import ENDS_THE_LOOP
-from bridge.verify.model import CheckOutcome, CheckResult, Finding, Severity
+from bridge.verify.model import CheckOutcome, CheckResult, Finding, Harm, Severity
 from bridge.verify.reports import ReportOptions, fails
 from tests.machine import cases
 from tests.verify.runs import PLAIN, RUN, TELLING, render, runs
@@ -173,7 +172,14 @@ def test_sarif_points_at_the_line_and_knows_the_rule(monkeypatch: pytest.MonkeyP
     def documented(_subject: object) -> Any:
         """Why it matters."""
 
-    check = registry.Check("RB012", "No session", ("driver",), "behaviour", ENDS_THE_LOOP, documented)
+    check = registry.Check(
+        code="RB012",
+        title="No session",
+        applies=("driver",),
+        phase="behaviour",
+        harm=Harm.ENDS_THE_LOOP,
+        judge=documented,
+    )
     monkeypatch.setitem(registry.CHECKS, "RB012", check)
     run = check_sarif(RUN)
     rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}

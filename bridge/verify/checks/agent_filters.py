@@ -6,18 +6,95 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.checks.agent_runs import DISPLAY, EXTRACT
-from bridge.verify.harms import GOOD_TO_KNOW, WRONG_DISPLAY, WRONG_RESPONSE, WRONG_STATUS
-from bridge.verify.model import INFO, WARNING, Aspect
+from bridge.verify.checks import excerpt
+from bridge.verify.facts.usage import at_once, is_jq
+from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.recordings import BAD_LINES, compare
-from bridge.verify.registry import AGENT, CannotTell, Problem, behaviour, said
+from bridge.verify.registry import CannotTell, Problem, agent, static_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bridge.verify.facts import CommandFact
     from bridge.verify.probe.agent import AgentProbe, DisplayRun, Extraction
     from bridge.verify.recordings import Recording
     from bridge.verify.subject import Subject
+
+EXTRACT, DISPLAY = "agent_extract_response", "agent_format_display"
+_BY_LINE = "while IFS= read -r line; do … done"
+
+
+@static_agent("RB041", "agent_extract_response works line by line", Harm.WRONG_RESPONSE, expected=_BY_LINE)
+def extracts_by_line(subject: Subject) -> Iterator[Problem]:
+    """One line that is no JSON (a message of the program, half an event) ends jq, and with it all that follows it.
+
+    The signal that the work is done then goes unseen, and the loop repeats finished work. ``jq -R`` with
+    ``fromjson?`` takes each line by itself, too.
+
+    Bad:  jq -r 'select(.type == "result") | .result' "$1"
+    Good:
+        while IFS= read -r line; do
+            jq -r 'select(.type == "result") | .result' <<<"$line" 2>/dev/null || true
+        done <"$1"
+    """
+    yield from _by_line(subject, EXTRACT, streaming=False)
+
+
+@static_agent("RB042", "agent_format_display works line by line", Harm.WRONG_DISPLAY, expected=_BY_LINE)
+def displays_by_line(subject: Subject) -> Iterator[Problem]:
+    """A malformed line would end jq in the middle of the stream, SIGPIPE the agent, and the iteration is lost.
+
+    It would also keep back what it prints until a buffer is full, so nobody sees what the agent does.
+
+    Bad:  jq -r '.text // empty'
+    Good:
+        while IFS= read -r line; do
+            jq -r '.text // empty' <<<"$line" 2>/dev/null || true
+        done
+    """
+    yield from _by_line(subject, DISPLAY, streaming=True)
+
+
+def _by_line(subject: Subject, hook: str, *, streaming: bool) -> Iterator[Problem]:
+    if hook not in subject.facts.names:
+        raise CannotTell(f"{hook} is not defined")
+    effects = subject.effects(hook)
+    seen: set[int] = set()
+    for command in effects.commands:
+        if not is_jq(command) or command.line in seen or command.guarded:
+            continue
+        why = at_once(command, subject.source.decode(errors="replace"), streaming=streaming)
+        if not why and not command.loop and (variable := _holds_all(subject, command)):
+            why = f"{variable} holds a whole file"
+        if not why and _drains(command, hook):
+            why = "in the loop it takes all that is left of the input"
+        if why:
+            seen.add(command.line)
+            yield Problem(
+                f"jq in {command.function}: {why}",
+                line=command.line,
+                hook=hook,
+                hint="give jq one line at a time, and go on when it fails: || true",
+            )
+    if not effects.known and not seen:
+        raise CannotTell(f"{hook} could not be read")
+
+
+def _holds_all(subject: Subject, command: CommandFact) -> str:
+    """The variable that jq is given, if the script has put a whole file into it."""
+    fed = " ".join((command.upstream, *command.redirects, *command.around))
+    for name in re.findall(r"\$\{?([A-Za-z_]\w*)", fed):
+        if re.search(rf"\b{name}=\"?\$\((?:<|cat\b)".encode(), subject.source):
+            return str(name)
+    return ""
+
+
+def _drains(command: CommandFact, hook: str) -> bool:
+    """Whether jq stands in the loop itself and is given nothing there."""
+    fed = command.upstream or any("<" in redirect for redirect in command.redirects)
+    fed = fed or any(redirect.startswith("<<<") for redirect in command.around)
+    null = any(word in ("-n", "--null-input") or re.fullmatch(r"-\w*n\w*", word) for word in command.words)
+    return command.loop and command.function == hook and not fed and not null
 
 
 def _reads_json(probe: AgentProbe) -> bool:
@@ -38,6 +115,12 @@ def _extraction(probe: AgentProbe) -> Extraction | None:
     return None if found.result.trouble else found
 
 
+def _extracts(probe: AgentProbe) -> Recording | None:
+    """The output of its CLI, if the response is taken from it as it should be."""
+    found = _extraction(probe)
+    return found.recording if found is not None and found.comparison.shows else None
+
+
 def _display(probe: AgentProbe) -> DisplayRun | None:
     """The display on the output of its CLI; None where there is no such hook.
 
@@ -52,8 +135,8 @@ def _display(probe: AgentProbe) -> DisplayRun | None:
     return shown
 
 
-@behaviour("RB176", "The response is what the assistant says", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
-def response_has_text(subject: Subject) -> Iterator[Problem]:
+@agent("RB176", "The response is what the assistant says", Harm.WRONG_RESPONSE, hook=EXTRACT)
+def response_has_text(probe: AgentProbe) -> Iterator[Problem]:
     """The loop looks for its completion signal in the response. It is taken here from recorded output of the CLI;
     every text of the assistant has to be in it, with its line breaks.
 
@@ -63,46 +146,37 @@ def response_has_text(subject: Subject) -> Iterator[Problem]:
     Bad:  ... | jq -r 'select(.type=="message") | .text'
     Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
-    probe = subject.agent
     if not probe.knows_cli() and probe.has(EXTRACT) and _ignores_own_events(probe):
-        yield Problem(
-            "it gives nothing of what agent_invoke prints", expected="what the assistant says", about=(Aspect.LOST,)
-        )
+        message = "it gives nothing of what agent_invoke prints"
+        yield Problem(message, expected="what the assistant says", about=(Aspect.LOST,))
         return
     if (found := _extraction(probe)) is None:
         return
     recording, answer, verdict = found
+    quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
     if verdict.shows:
         yield from _shown_as_it_is(probe, recording)
-        return
-    reads = _reads_json(probe)
-    quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
-    if quoted and reads:
-        yield Problem(
-            f"the text is given as JSON: {said(json.dumps(quoted[0]))}", hint="jq -r", about=(Aspect.RAW,)
-        )
-        return
-    if any(text in answer.stderr for text in recording.texts):
+    elif quoted and _reads_json(probe):
+        message = f"the text is given as JSON: {excerpt(json.dumps(quoted[0]))}"
+        yield Problem(message, hint="jq -r", about=(Aspect.RAW,))
+    elif any(text in answer.stderr for text in recording.texts):
         yield Problem("the text is on stderr", expected="on stdout")
-        return
-    if set(verdict.missing) == {*recording.texts[:-1]} and not verdict.broken and verdict.nothing_else:
+    elif set(verdict.missing) == {*recording.texts[:-1]} and not verdict.broken and verdict.nothing_else:
         # The last message is what signals are looked for in.
         yield Problem("only the last message is given", severity=INFO)
-        return
-    what = "changes the blanks or line breaks of" if verdict.broken and not verdict.missing else "does not give"
-    lost = (verdict.missing or verdict.broken)[0]
-    yield Problem(f"on the output of {recording.name} it {what} {said(lost)}")
+    else:
+        what = "does not give" if verdict.missing or not verdict.broken else "changes the blanks or line breaks of"
+        yield Problem(
+            f"on the output of {recording.name} it {what} {excerpt((verdict.missing or verdict.broken)[0])}"
+        )
 
 
 def _shown_as_it_is(probe: AgentProbe, recording: Recording) -> Iterator[Problem]:
     if not recording.today:
         yield Problem(f"it knows only how older versions of {probe.cli()} print", severity=INFO)
     elif probe.tears(recording):
-        yield Problem(
-            f"{recording.name} prints a text in pieces, and each is put on a line of its own",
-            expected="jq -j",
-            severity=WARNING,
-        )
+        message = f"{recording.name} prints a text in pieces, and each is put on a line of its own"
+        yield Problem(message, expected="jq -j", severity=WARNING)
 
 
 def _ignores_own_events(probe: AgentProbe) -> bool:
@@ -113,8 +187,8 @@ def _ignores_own_events(probe: AgentProbe) -> bool:
     return not made.trouble and set(made.stdout.split()) <= {"null"}
 
 
-@behaviour("RB177", "The response is nothing else", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
-def response_is_only_text(subject: Subject) -> Iterator[Problem]:
+@agent("RB177", "The response is nothing else", Harm.WRONG_RESPONSE, hook=EXTRACT)
+def response_is_only_text(probe: AgentProbe) -> Iterator[Problem]:
     """The prompt itself explains the completion signal, and tools print files that quote it. If any of that is in
     the response, the loop believes that the work is done.
 
@@ -123,29 +197,25 @@ def response_is_only_text(subject: Subject) -> Iterator[Problem]:
     Bad:  cat "$1"
     Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
-    probe = subject.agent
     if (found := _extraction(probe)) is None:
         return
-    if not _reads_json(probe) and not found[2].leaked:
+    recording, answer, verdict = found
+    if not _reads_json(probe) and not verdict.leaked:
         return  # each line is text
-    events = {line.strip() for line in found[0].lines} & {line.encode() for line in found[1].stdout.splitlines()}
-    if events:
+    if {line.strip() for line in recording.lines} & {line.encode() for line in answer.stdout.splitlines()}:
         yield Problem("it gives the events as they are", expected="their text", about=(Aspect.RAW,))
         return
-    recording, answer, verdict = found
     tools = re.search(r"\[?tool\b|\b(?:" + "|".join(map(re.escape, recording.tools)) + r")\b", answer.stdout)
     rest = verdict.extra or (tools.group(0) if tools is not None and verdict.notices else "")
+    where = f"on the output of {recording.name} it gives"
     if verdict.leaked or rest:
-        shown = " ".join(verdict.leaked) or rest
-        yield Problem(f"on the output of {recording.name} it gives {said(shown)}")
+        yield Problem(f"{where} {excerpt(' '.join(verdict.leaked) or rest)}")
     elif verdict.repeated:
-        yield Problem(
-            f"on the output of {recording.name} it gives {said(verdict.repeated[0])} twice", severity=WARNING
-        )
+        yield Problem(f"{where} {excerpt(verdict.repeated[0])} twice", severity=WARNING)
 
 
-@behaviour("RB178", "Bad lines in the output are skipped", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
-def response_survives(subject: Subject) -> Iterator[Problem]:
+@agent("RB178", "Bad lines in the output are skipped", Harm.WRONG_RESPONSE, hook=EXTRACT)
+def response_survives(probe: AgentProbe) -> Iterator[Problem]:
     """Output holds lines that are no JSON: warnings, half an event of a run that was ended, empty lines. jq on the
     whole file stops at the first of them, and the completion signal behind it is never seen.
 
@@ -155,62 +225,56 @@ def response_survives(subject: Subject) -> Iterator[Problem]:
             printf '%s\\n' "$line" | jq -r 'select(.type=="assistant") | ...' 2>/dev/null || true
         done <"$1"
     """
-    probe = subject.agent
-    found = _extraction(probe)
-    if found is None or not found[2].shows:
-        return
-    recording = found[0]
-    if not _reads_json(probe):
+    recording = _extracts(probe)
+    if recording is None or not _reads_json(probe):
         return  # each line is text
     middle = len(recording.lines) // 2
-    bad = recording.bad_lines
-    lines = (BAD_LINES[0], *recording.lines[:middle], *bad, *recording.lines[middle:])
+    lines = (BAD_LINES[0], *recording.lines[:middle], *recording.bad_lines, *recording.lines[middle:])
     answer = probe.extract(b"".join(lines), "bad lines.log")
-    verdict = compare(answer.stdout, recording)
-    if answer.trouble or verdict.missing or verdict.broken:
+    if answer.trouble or not compare(answer.stdout, recording).shows:
         yield Problem("with lines that are not JSON, what follows them is lost")
     elif re.search(r"npm warn|rb\.never|a string|jq: |parse error", answer.stdout):
-        yield Problem(f"bad lines show up in the response: {said(answer.stdout)}", about=(Aspect.RAW,))
+        yield Problem(f"bad lines show up in the response: {excerpt(answer.stdout)}", about=(Aspect.RAW,))
 
 
-@behaviour("RB179", "A last line without a newline counts", AGENT, hook=EXTRACT, harm=GOOD_TO_KNOW)
-def last_line(subject: Subject) -> Iterator[Problem]:
+@agent(
+    "RB179",
+    "A last line without a newline counts",
+    Harm.GOOD_TO_KNOW,
+    hook=EXTRACT,
+    hint='while IFS= read -r line || [[ -n "$line" ]]; do',
+)
+def last_line(probe: AgentProbe) -> Iterator[Problem]:
     """``read`` returns a failure for a last line that no newline ends, although it has read it. CLIs that are
     ended early leave such a line.
 
     Bad:  while IFS= read -r line; do ...; done <"$1"
     Good: while IFS= read -r line || [[ -n "$line" ]]; do ...; done <"$1"
     """
-    probe = subject.agent
-    found = _extraction(probe)
-    if found is None or not found[2].shows:
+    if (recording := _extracts(probe)) is None:
         return
-    recording = found[0]
     answer = probe.extract(b"".join(recording.upto_last_text().lines).rstrip(b"\n"), "no newline.log")
     if not answer.trouble and recording.texts[-1] not in answer.stdout:
         yield Problem("a last line without a newline is lost")
 
 
-@behaviour("RB180", "No output, no response", AGENT, hook=EXTRACT, harm=WRONG_RESPONSE)
-def empty_output(subject: Subject) -> Iterator[Problem]:
+@agent("RB180", "No output, no response", Harm.WRONG_RESPONSE, hook=EXTRACT, own=True)
+def empty_output(probe: AgentProbe) -> Iterator[Problem]:
     """A CLI that fails at once leaves an empty file, or none. The response is empty then, and nothing waits.
 
     Bad:  echo "Response:"; ...
     Good: while IFS= read -r line; do ...; done <"$1"
     """
-    probe = subject.agent
-    if not probe.has(EXTRACT):
-        return
     for what, answer in (
         ("an empty output", probe.extract(b"", "empty.log")),
         ("a missing file", probe.call(EXTRACT, str(probe.scratch.root / "no such file.log"))),
     ):
         if not answer.trouble and answer.stdout.strip():
-            yield Problem(f"for {what} it prints {said(answer.stdout)}")
+            yield Problem(f"for {what} it prints {excerpt(answer.stdout)}")
 
 
-@behaviour("RB181", "The display shows what the assistant says", AGENT, hook=DISPLAY, harm=WRONG_DISPLAY)
-def display_shows(subject: Subject) -> Iterator[Problem]:
+@agent("RB181", "The display shows what the assistant says", Harm.WRONG_DISPLAY, hook=DISPLAY)
+def display_shows(probe: AgentProbe) -> Iterator[Problem]:
     """People follow a run by it. Thoughts and tools may be shown as well; the text must be.
 
     Warning: all of the prompt, or of the output of tools, is shown as well.
@@ -219,18 +283,17 @@ def display_shows(subject: Subject) -> Iterator[Problem]:
     Good:
         ... | jq -r 'select(.type=="assistant") | .message.content[] | if .type=="text" then .text else empty end'
     """
-    shown = _display(subject.agent)
-    if shown is None:
+    if (shown := _display(probe)) is None:
         return
     if not shown.first or not shown.last:
-        what = "nothing of what is said" if not shown.first and not shown.last else "not everything that is said"
+        what = "not everything that is said" if shown.first or shown.last else "nothing of what is said"
         yield Problem(f"it shows {what}")
-    elif shown.leaked and subject.agent.knows_cli():
+    elif shown.leaked and probe.knows_cli():
         yield Problem(f"it shows all of {' and '.join(shown.leaked)}", expected="the text", severity=WARNING)
 
 
-@behaviour("RB182", "The display is line-buffered", AGENT, hook=DISPLAY, harm=WRONG_DISPLAY)
-def display_is_live(subject: Subject) -> Iterator[Problem]:
+@agent("RB182", "The display is line-buffered", Harm.WRONG_DISPLAY, hook=DISPLAY)
+def display_is_live(probe: AgentProbe) -> Iterator[Problem]:
     """Each line has to be shown before the next one comes. jq, sed and grep write in blocks when they write into
     a pipe, so the display stands still for minutes.
 
@@ -240,15 +303,14 @@ def display_is_live(subject: Subject) -> Iterator[Problem]:
             while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
         }
     """
-    shown = _display(subject.agent)
-    if shown is not None and shown.first and not shown.early:
-        if not subject.agent.knows_cli() and not subject.agent.shows_first_text():
-            return  # of another CLI's events it knows only one that comes last
+    shown = _display(probe)
+    # Of another CLI's events it may know only one that comes last.
+    if shown is not None and shown.first and not shown.early and (probe.knows_cli() or probe.shows_first_text()):
         yield Problem("text appears only when the output has ended")
 
 
-@behaviour("RB183", "The display goes on after a bad line", AGENT, hook=DISPLAY, harm=WRONG_DISPLAY)
-def display_goes_on(subject: Subject) -> Iterator[Problem]:
+@agent("RB183", "The display goes on after a bad line", Harm.WRONG_DISPLAY, hook=DISPLAY)
+def display_goes_on(probe: AgentProbe) -> Iterator[Problem]:
     """The display is part of the pipe that the agent writes into. When it dies at a line that is not JSON, the
     agent gets SIGPIPE and dies with it, in the middle of its work.
 
@@ -258,17 +320,23 @@ def display_goes_on(subject: Subject) -> Iterator[Problem]:
             while IFS= read -r line; do printf '%s\\n' "$line" | jq -r '...' 2>/dev/null || true; done
         }
     """
-    probe = subject.agent
     clean = _display(probe)
-    if clean is None or not (clean.first and clean.last) or not clean.early:
+    if clean is None or not (clean.first and clean.last and clean.early):
         return  # said by RB181 and RB182
     disturbed = probe.display_disturbed()
     if disturbed is not None and not disturbed.last:
         yield Problem("after a line that is not JSON nothing more is shown")
 
 
-@behaviour("RB186", "The display ends with status 0", AGENT, hook=DISPLAY, harm=WRONG_STATUS)
-def display_succeeds(subject: Subject) -> Iterator[Problem]:
+@agent(
+    "RB186",
+    "The display ends with status 0",
+    Harm.WRONG_STATUS,
+    hook=DISPLAY,
+    expected="0",
+    hint="put the condition into an if: if [[ ... ]]; then ...; fi",
+)
+def display_succeeds(probe: AgentProbe) -> Iterator[Problem]:
     """Loops run it at the end of a pipe with ``pipefail``: when it fails, a good run of the agent counts as failed
     and is repeated. A loop returns what its last command returned.
 
@@ -278,19 +346,16 @@ def display_succeeds(subject: Subject) -> Iterator[Problem]:
     Good:
         agent_format_display() { while IFS= read -r line; do ...; if [[ "$text" ]]; then echo "$text"; fi; done; }
     """
-    probe = subject.agent
     clean = _display(probe)
     if clean is None or not clean.last:
         return
     disturbed = probe.display_disturbed()
-    if not clean.status and disturbed is not None and disturbed.last and disturbed.status:
-        yield Problem(f"it returns {disturbed.status} when the last line is not JSON", expected="0")
     if not clean.status:
+        if disturbed is not None and disturbed.last and disturbed.status:
+            yield Problem(f"it returns {disturbed.status} when the last line is not JSON")
         return
     short = probe.display_short()
-    always = short is not None and bool(short.status)
-    yield Problem(
-        f"it returns {clean.status}" + ("" if always else " when the last line is nothing to show"),
-        expected="0",
-        severity=None if always else INFO,
-    )
+    if short is not None and short.status:
+        yield Problem(f"it returns {clean.status}")
+    else:
+        yield Problem(f"it returns {clean.status} when the last line is nothing to show", severity=INFO)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.verify.harms import WRONG_DISPLAY
-from bridge.verify.model import INFO, WARNING, Aspect
+from bridge.verify.checks import excerpt
+from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import Comparison, Recording, compare, streamed
-from bridge.verify.registry import DRIVER, CannotTell, Problem, behaviour, said
+from bridge.verify.registry import CannotTell, Problem, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.stream.jq import Filter
     from bridge.verify.probe.driver import DriverProbe
-    from bridge.verify.subject import Subject
 
 FILTER = "driver_stream_filter"
 _PARTIAL = "--include-partial-messages"
@@ -30,39 +29,31 @@ STRANGE = (
 NO_OBJECTS = (b"null", b"42", b'"rb-unknown"', b"[]", b'["rb-unknown"]', b"true")
 
 
-@behaviour("RB134", "The stream filter is a jq program", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
-def filter_compiles(subject: Subject) -> Iterator[Problem]:
+@driver("RB134", "The stream filter is a jq program", Harm.WRONG_DISPLAY, hook=FILTER, own=True)
+def filter_compiles(probe: DriverProbe) -> Iterator[Problem]:
     """The loop hands it to ``jq -j``. A program that does not compile shows nothing at all, and ends the pipe
     that the agent writes into.
 
     Bad:  driver_stream_filter() { echo 'select(.type == "text" | .text'; }
     Good: driver_stream_filter() { echo 'select(.type == "text") | .text'; }
     """
-    probe = subject.driver
-    answer = probe.answer(FILTER) if probe.own(FILTER) else None
+    answer = probe.answer(FILTER)
     if answer is None or answer.trouble:
         return
     if not answer.text.strip():
         yield Problem("it prints nothing", expected="a jq program, at least: empty")
     elif isinstance(program := probe.filter(), str):
-        detail = program.split("jq says:")[-1].split("next:")[0]
-        yield Problem(f"it does not compile: {said(detail)}")
+        yield Problem(f"it does not compile: {excerpt(program.split('jq says:')[-1].split('next:')[0])}")
 
 
 def _run(program: Filter, recording: Recording) -> Comparison:
-    shown = b"".join(program.stream(recording.lines)).decode(errors="replace")
-    return compare(shown, recording)
+    return compare(b"".join(program.stream(recording.lines)).decode(errors="replace"), recording)
 
 
-def _filter(subject: Subject) -> tuple[DriverProbe, Filter] | None:
-    probe = subject.driver
-    if (
-        probe.truth("driver_supports_live_output") is not True
-        or (program := probe.filter()) is None
-        or isinstance(program, str)
-    ):
-        return None
-    return probe, program
+def _filter(probe: DriverProbe) -> Filter | None:
+    """The filter of a driver with live output, where it compiles."""
+    program = probe.filter() if probe.truth("driver_supports_live_output") is True else None
+    return None if isinstance(program, str) else program
 
 
 def _expected(probe: DriverProbe) -> list[Recording]:
@@ -74,12 +65,12 @@ def _expected(probe: DriverProbe) -> list[Recording]:
     if any(recording.name == "claude" for recording in found):
         # Whether there are partial messages is up to the command.
         partial = any(_PARTIAL in word for word in line)
-        found = [r for r in found if (r.name == "claude") is partial]
+        found = [recording for recording in found if (recording.name == "claude") is partial]
     return found
 
 
-@behaviour("RB135", "The filter shows what the assistant says", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
-def filter_shows_text(subject: Subject) -> Iterator[Problem]:
+@driver("RB135", "The filter shows what the assistant says", Harm.WRONG_DISPLAY, hook=FILTER)
+def filter_shows_text(probe: DriverProbe) -> Iterator[Problem]:
     """The filter is all that a person sees of a run that takes half an hour. It is run here on recorded events of
     its CLI (of today's version first); every text has to be there, with its line breaks.
 
@@ -88,47 +79,37 @@ def filter_shows_text(subject: Subject) -> Iterator[Problem]:
     Bad:  echo 'select(.type == "message") | .text'      # the CLI calls it "agent_message"
     Good: echo 'select(.item.type? == "agent_message") | .item.text + "\\n"'
     """
-    if (found := _filter(subject)) is None:
+    if (program := _filter(probe)) is None:
         return
-    probe, program = found
-    expected = _expected(probe)
-    if not expected:
-        if _fitting(program):
-            return
+    if not (expected := _expected(probe)):
         yield from _nothing_fits(probe, program)
         return
-    verdict = _run(program, expected[0])
+    recording = expected[0]
+    verdict, name = _run(program, recording), recording.name
     if verdict.missing:
-        share = "some of what" if len(verdict.missing) < len(expected[0].texts) else "nothing of what"
-        missing = "does not show " + said(verdict.missing[0]) if share.startswith("some") else "shows nothing of"
-        nothing = " what is said" * (share[0] == "n")
-        name = expected[0].name
-        yield Problem(f"on the events of {name} it {missing}{nothing}", about=(name,))
+        none = len(verdict.missing) >= len(recording.texts)
+        shows = "shows nothing of what is said" if none else f"does not show {excerpt(verdict.missing[0])}"
+        yield Problem(f"on the events of {name} it {shows}", about=(name,))
     elif verdict.broken:
-        yield Problem(f"the text is cut into pieces: {said(verdict.broken[0])}")
-    elif (pieces := expected[0].in_pieces()) is not None and not _run(program, pieces).shows:
-        yield Problem(
-            f"{expected[0].name} prints a text in pieces, and each is put on a line of its own", severity=WARNING
-        )
-
-
-def _fitting(program: Filter) -> list[tuple[Recording, Comparison]]:
-    """For a CLI that isn't known: recordings of others of which it shows every text."""
-    verdicts = [(recording, _run(program, recording)) for recording in streamed()]
-    return [(recording, verdict) for recording, verdict in verdicts if verdict.shows]
+        yield Problem(f"the text is cut into pieces: {excerpt(verdict.broken[0])}")
+    elif (pieces := recording.in_pieces()) is not None and not _run(program, pieces).shows:
+        message = f"{name} prints a text in pieces, and each is put on a line of its own"
+        yield Problem(message, severity=WARNING)
 
 
 def _nothing_fits(probe: DriverProbe, program: Filter) -> Iterator[Problem]:
+    """For a CLI that isn't known: nothing, where it shows every text of another one."""
     verdicts = [_run(program, recording) for recording in streamed()]
+    if any(verdict.shows for verdict in verdicts):
+        return
     if any(verdict.broken and not verdict.missing for verdict in verdicts):
         yield Problem("the text is shown with its line breaks changed")
-        return
-    if program.program.strip() != "empty":
+    elif program.program.strip() != "empty":
         raise CannotTell(probe.unrecorded())
 
 
-@behaviour("RB136", "The filter shows nothing else", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
-def filter_shows_nothing_else(subject: Subject) -> Iterator[Problem]:
+@driver("RB136", "The filter shows nothing else", Harm.WRONG_DISPLAY, hook=FILTER)
+def filter_shows_nothing_else(probe: DriverProbe) -> Iterator[Problem]:
     """Thoughts, the prompt, the output of tools and the final summary, which repeats the text, drown what the
     assistant says. A line that names the tool in use is fine.
 
@@ -137,13 +118,12 @@ def filter_shows_nothing_else(subject: Subject) -> Iterator[Problem]:
     Bad:  echo '.. | .text? // empty'
     Good: echo 'select(.type == "assistant") | .message.content[]? | select(.type == "text") | .text'
     """
-    if (found := _filter(subject)) is None:
+    if (program := _filter(probe)) is None:
         return
-    probe, program = found
     expected = _expected(probe)
     known = bool(expected)
     if not known:
-        fitting = _fitting(program)
+        fitting = [(each, verdict) for each in streamed() if (verdict := _run(program, each)).shows]
         if not any(verdict.nothing_else for _, verdict in fitting):
             expected = [recording for recording, _ in fitting[:1]]
         if not fitting and program.program.strip() != "empty":
@@ -161,13 +141,14 @@ _WHAT = {"rb-prompt-echo": "the prompt", "rb-tool-output": "the output of tools"
 
 def _too_much(verdict: Comparison) -> str:
     if verdict.repeated:
-        return f"{said(verdict.repeated[0])} twice"
+        return f"{excerpt(verdict.repeated[0])} twice"
     what = " and ".join(_WHAT[word] for word in verdict.leaked if word in _WHAT)
-    return f"{what} ({said(' '.join(verdict.leaked))})" if what else said(" ".join(verdict.leaked) or verdict.extra)
+    shown = excerpt(" ".join(verdict.leaked) or verdict.extra)
+    return f"{what} ({shown})" if what else shown
 
 
-@behaviour("RB137", "The filter survives events that it doesn't know", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
-def filter_survives(subject: Subject) -> Iterator[Problem]:
+@driver("RB137", "The filter survives events that it doesn't know", Harm.WRONG_DISPLAY, hook=FILTER)
+def filter_survives(probe: DriverProbe) -> Iterator[Problem]:
     """CLIs add events with every version. What the filter does not know it has to pass over: no output, and no
     error of jq in the middle of the display.
 
@@ -177,30 +158,25 @@ def filter_survives(subject: Subject) -> Iterator[Problem]:
     Bad:  echo '.message.content[] | .text'              # an error for each event without a message
     Good: echo 'select(.type == "assistant") | .message.content[]? | .text? // empty'
     """
-    if (found := _filter(subject)) is None:
+    if (program := _filter(probe)) is None:
         return
-    _, program = found
     identity = program.program.strip() == "."
-    for lines, object_like in ((STRANGE, True), (NO_OBJECTS, False)):
+    for lines, objects in ((STRANGE, True), (NO_OBJECTS, False)):
         before = program.errors
         shown = b"".join(program.stream(lines)).decode(errors="replace")
         failed = program.errors - before
-        if object_like and failed >= len(lines) and _fails_on_all(program):
-            yield Problem(f"jq reports an error for every event: {said(program.last_error or '')}")
+        if objects and failed >= len(lines) and _fails_on_all(program):
+            yield Problem(f"jq reports an error for every event: {excerpt(program.last_error or '')}")
             return
         if shown.strip() and not identity:
-            yield Problem(
-                f"for events that it can't know it shows {said(shown)}",
-                severity=None if object_like or "rb-unknown" in shown else WARNING,
-                about=(Aspect.SHOWN,),
-            )
+            severity = None if objects or "rb-unknown" in shown else WARNING
+            message = f"for events that it can't know it shows {excerpt(shown)}"
+            yield Problem(message, severity=severity, about=(Aspect.SHOWN,))
             return
         if failed:
-            what = "unknown events" if object_like else "lines that are JSON but not an object"
-            yield Problem(
-                f"jq reports an error for {what}: {said(program.last_error or '')}",
-                severity=WARNING if object_like else INFO,
-            )
+            what = "unknown events" if objects else "lines that are JSON but not an object"
+            message = f"jq reports an error for {what}: {excerpt(program.last_error or '')}"
+            yield Problem(message, severity=WARNING if objects else INFO)
             return
 
 
@@ -210,17 +186,16 @@ def _fails_on_all(program: Filter) -> bool:
     return not b"".join(program.stream(lines)).strip() and program.errors - before > 0.8 * len(lines)
 
 
-@behaviour("RB138", "The filter works line by line", DRIVER, hook=FILTER, harm=WRONG_DISPLAY)
-def filter_by_line(subject: Subject) -> Iterator[Problem]:
+@driver("RB138", "The filter works line by line", Harm.WRONG_DISPLAY, hook=FILTER)
+def filter_by_line(probe: DriverProbe) -> Iterator[Problem]:
     """The events arrive one by one, and each has to be shown when it arrives. A program that wants all of them
     (``--slurp``, ``inputs``) shows nothing until the agent has ended, or nothing ever.
 
     Bad:  echo '[inputs] | map(select(.type == "text")) | .[].text'
     Good: echo 'select(.type == "text") | .text'
     """
-    if (found := _filter(subject)) is None:
+    if (program := _filter(probe)) is None:
         return
-    probe, program = found
     if words := program.host_words & {"input", "inputs", "halt", "halt_error"}:
         yield Problem(f"it uses {', '.join(sorted(words))}")
         return

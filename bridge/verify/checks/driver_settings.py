@@ -8,32 +8,23 @@ from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
 from bridge.shell.protocol import quote
+from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK
 from bridge.verify.command_line import beyond
-from bridge.verify.harms import (
-    FRAGILE,
-    GOOD_TO_KNOW,
-    LOSES_WORK,
-    NOISE,
-    WRONG_PERMISSIONS,
-    WRONG_RESPONSE,
-    WRONG_SESSION,
-)
-from bridge.verify.model import INFO, WARNING, Aspect
+from bridge.verify.model import INFO, WARNING, Aspect, Harm, Severity
 from bridge.verify.probe.commands import ALLOWED, Build, decoded
-from bridge.verify.registry import DRIVER, Problem, behaviour, said
+from bridge.verify.registry import Problem, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.probe.driver import DriverProbe
-    from bridge.verify.subject import Subject
 
 
 def _reads(probe: DriverProbe, setting: str) -> tuple[bool, bool]:
     """Whether the driver reads the setting, and whether it has to: it, or another with its CLI, is said to."""
     entry = driver_contract().globals[setting]
-    own = {name for driver in entry.drivers for name in driver_contract().drivers[driver].cli}
+    own = {name for each in entry.drivers for name in driver_contract().drivers[each].cli}
     line = probe.line(Build()) or [""]
     return probe.mentions(setting), probe.name() in entry.drivers or os.path.basename(line[0]) in own
 
@@ -44,8 +35,12 @@ def _given(probe: DriverProbe, case: Build) -> list[str] | None:
     return line if line is None else [*line, *probe.received(case).beside]
 
 
-@behaviour("RB113", "CLAUDE_OUTPUT_FORMAT is honoured", DRIVER, hook=HOOK, harm=WRONG_RESPONSE)
-def output_format(subject: Subject) -> Iterator[Problem]:
+def _asks_for_json(words: list[str]) -> bool:
+    return any("json" in word for word in words)
+
+
+@driver("RB113", "CLAUDE_OUTPUT_FORMAT is honoured", Harm.WRONG_RESPONSE, hook=HOOK)
+def output_format(probe: DriverProbe) -> Iterator[Problem]:
     """The loop parses JSON or text as this setting says. A driver that reads it and asks for something else gives
     the loop an answer that it can't read.
 
@@ -54,27 +49,26 @@ def output_format(subject: Subject) -> Iterator[Problem]:
     Bad:  local format="${CLAUDE_OUTPUT_FORMAT:-json}"; CLAUDE_CMD_ARGS=("my-cli" "--output-format" "json")
     Good: CLAUDE_CMD_ARGS=("my-cli" "--output-format" "${CLAUDE_OUTPUT_FORMAT:-json}")
     """
-    probe = subject.driver
     json, text = _given(probe, Build()), _given(probe, Build(output="text"))
     reads, must = _reads(probe, "CLAUDE_OUTPUT_FORMAT")
     if not json or not (reads or must):
         return
-    asks = any("json" in word for word in json)
     if text is None:
         yield Problem("no command is built for CLAUDE_OUTPUT_FORMAT=text", about=(Aspect.NO_COMMAND,))
-    elif json == text:
-        what = "the command is the same for json and text"
+        return
+    asks, asks_beyond_text = _asks_for_json(json), _asks_for_json(beyond(json, text))
+    if json == text:
         # The loop reads JSON whatever was asked for; of text it learns neither session nor status.
-        refused = not asks and not must and "text" not in json
-        yield Problem(what, severity=WARNING if asks or refused else None)
-    elif not any("json" in a for a in beyond(json, text)) and any("json" in a for a in beyond(text, json)):
+        mild = asks or not (must or "text" in json)
+        yield Problem("the command is the same for json and text", severity=WARNING if mild else None)
+    elif not asks_beyond_text and _asks_for_json(beyond(text, json)):
         yield Problem("text asks for JSON and json does not")
-    elif must and not any("json" in a for a in beyond(json, text)):
+    elif must and not asks_beyond_text:
         yield Problem("json does not ask for JSON")
 
 
-@behaviour("RB114", "CLAUDE_PERMISSION_MODE is honoured", DRIVER, hook=HOOK, harm=WRONG_PERMISSIONS)
-def permission_mode(subject: Subject) -> Iterator[Problem]:
+@driver("RB114", "CLAUDE_PERMISSION_MODE is honoured", Harm.WRONG_PERMISSIONS, hook=HOOK)
+def permission_mode(probe: DriverProbe) -> Iterator[Problem]:
     """With it a person limits what the agent may do. A driver that reads it and passes another one lets the agent
     do what was forbidden. Without a value it is bypassPermissions: nobody can answer questions in a loop.
 
@@ -83,7 +77,6 @@ def permission_mode(subject: Subject) -> Iterator[Problem]:
     Bad:  CLAUDE_CMD_ARGS+=("--permission-mode" "bypassPermissions")
     Good: CLAUDE_CMD_ARGS+=("--permission-mode" "${CLAUDE_PERMISSION_MODE:-bypassPermissions}")
     """
-    probe = subject.driver
     base = probe.line(Build())
     reads, must = _reads(probe, "CLAUDE_PERMISSION_MODE")
     if not base or not (reads or must):
@@ -94,23 +87,14 @@ def permission_mode(subject: Subject) -> Iterator[Problem]:
         yield Problem("the mode plan has no effect", severity=severity)
     elif must and not _is_passed("acceptEdits", edits):
         yield Problem("the mode acceptEdits has no effect", severity=severity)
-    choices = set(driver_contract().globals["CLAUDE_PERMISSION_MODE"].choices) - {"bypassPermissions", "default"}
+    choices = {*driver_contract().globals["CLAUDE_PERMISSION_MODE"].choices} - {"bypassPermissions", "default"}
     for mode, what in ((None, "not set"), ("", "empty")):
         unset = probe.line(Build(mode=mode)) or []
-        for choice in sorted(choices):
-            if _is_passed(choice, unset) and not _is_passed(choice, base):
-                yield Problem(
-                    f"with CLAUDE_PERMISSION_MODE {what}, the mode is {choice}",
-                    expected="bypassPermissions",
-                    severity=WARNING,
-                )
-                return
-        if mode is None and "" in unset[1:] and "" not in base:
-            yield Problem(
-                "with CLAUDE_PERMISSION_MODE not set, an option has no mode",
-                expected="bypassPermissions",
-                severity=WARNING,
-            )
+        taken = [word for word in sorted(choices) if _is_passed(word, unset) and not _is_passed(word, base)]
+        lost = f"the mode is {taken[0]}" if taken else "an option has no mode"
+        if taken or (mode is None and "" in unset[1:] and "" not in base):
+            message = f"with CLAUDE_PERMISSION_MODE {what}, {lost}"
+            yield Problem(message, expected="bypassPermissions", severity=WARNING)
             return
 
 
@@ -153,22 +137,28 @@ def _taken_apart(probe: DriverProbe, given: list[str]) -> str | None:
     return kept if any(full in word for word in again) and not any(f",{full}" in word for word in again) else None
 
 
-def _blanks(probe: DriverProbe, given: list[str]) -> Iterator[Problem]:
+def _blanks(probe: DriverProbe, given: list[str]) -> Problem | None:
     """Blanks that stay with an entry. Behind the commas is where people put them; elsewhere they are rare."""
     hint = "take them off each item before it is passed on"
     if (kept := _taken_apart(probe, given)) is not None:
-        yield Problem(f"the list is taken apart, and blanks stay with its entries: {said(kept)}", hint=hint)
-        return
+        return Problem(f"the list is taken apart, and blanks stay with its entries: {excerpt(kept)}", hint=hint)
     odd = _tools(probe, "\t" + "  , ".join(ALLOWED) + " ") or []
-    for built, severity in ((given, None), (odd, INFO)):
+    severities: tuple[tuple[list[str], Severity | None], ...] = ((given, None), (odd, INFO))
+    for built, severity in severities:
         if (blank := _untrimmed(built)) is not None:
             message = f"blanks around an entry stay with it: {blank!r}"
-            yield Problem(message, severity=severity, expected=repr(blank.strip()), hint=hint)
-            return
+            return Problem(message, severity=severity, expected=repr(blank.strip()), hint=hint)
+    return None
 
 
-@behaviour("RB115", "The allowlist arrives, each tool intact", DRIVER, hook=HOOK, harm=WRONG_PERMISSIONS)
-def allowlist(subject: Subject) -> Iterator[Problem]:
+@driver(
+    "RB115",
+    "The allowlist arrives, each tool intact",
+    Harm.WRONG_PERMISSIONS,
+    hook=HOOK,
+    hint="trim each entry of its blanks",
+)
+def allowlist(probe: DriverProbe) -> Iterator[Problem]:
     """CLAUDE_ALLOWED_TOOLS is a list with commas; its items hold blanks, parentheses and stars, as in
     ``Bash(git *)``. Split at blanks, or expanded against the files in the project, an item allows something else
     than what was meant, or nothing. People write blanks around the commas, as in ``Read, Write``: an item that
@@ -185,67 +175,60 @@ def allowlist(subject: Subject) -> Iterator[Problem]:
             if [[ -n "$tool" ]]; then allowed+=("$tool"); fi
         done
     """
-    probe = subject.driver
-    supported = probe.truth("driver_supports_tool_allowlist")
+    supports = "driver_supports_tool_allowlist"
+    supported = probe.truth(supports)
     given = _tools(probe, ", ".join(ALLOWED))
     if probe.line(Build()) is None or supported is None:
         return
     if not supported:
         if given is not None and _allows(given, "Read"):
-            own = probe.own("driver_supports_tool_allowlist")
-            yield Problem(
-                "the allowlist is passed on, but driver_supports_tool_allowlist says no",
-                severity=WARNING if own else INFO,
-                about=("driver_supports_tool_allowlist",),
-            )
+            message = f"the allowlist is passed on, but {supports} says no"
+            yield Problem(message, severity=WARNING if probe.own(supports) else INFO, about=(supports,))
         return
     tight = _tools(probe, ",".join(ALLOWED))
     if given is None or tight is None:
         yield Problem("no command is built when there is an allowlist", about=(Aspect.NO_COMMAND,))
         return
     for built, how in ((tight, ""), (given, " when blanks follow the commas")):
-        lost = [tool for tool in ALLOWED if not _allows(built, tool)]
-        if lost:
-            yield Problem(
-                f"these tools do not arrive as they are{how}: {', '.join(lost)}",
-                hint="split at commas only, and quote each item",
-            )
+        if lost := [tool for tool in ALLOWED if not _allows(built, tool)]:
+            message = f"these tools do not arrive as they are{how}: {', '.join(lost)}"
+            yield Problem(message, hint="split at commas only, and quote each item")
             return
-    yield from _blanks(probe, given)
+    if (problem := _blanks(probe, given)) is not None:
+        yield problem
     within = _tools(probe, "Bash(git add, git commit),Read") or []
     if not _allows(within, "Bash(git add, git commit)"):
         yield Problem("a comma within parentheses splits an item", severity=INFO)
 
 
-@behaviour("RB112", "Nothing stale from an earlier command", DRIVER, hook=HOOK, harm=WRONG_SESSION)
-def nothing_stale(subject: Subject) -> Iterator[Problem]:
+@driver("RB112", "Nothing stale from an earlier command", Harm.WRONG_SESSION, hook=HOOK)
+def nothing_stale(probe: DriverProbe) -> Iterator[Problem]:
     """The same shell builds one command after the other. An array that is appended to, or a variable that keeps
     the last session, makes the second command carry arguments of the first.
 
     Bad:  CLAUDE_CMD_ARGS+=("my-cli" "-p" "$prompt")
     Good: CLAUDE_CMD_ARGS=("my-cli" "-p" "$prompt")
     """
-    probe = subject.driver
     fresh = probe.argv(Build())
     if not fresh:
         return
-    if (grown := probe.build(Build(host=":")).value) and _holds(grown, fresh):
+    if _grows(probe, fresh):
         yield Problem("the second command holds the first one as well", hint="begin with an empty array")
         return
     if _unstable(probe):
         return
-    loaded = Build(
-        context=CONTEXT, session=probe.session() or "ses_1", resume="true", tools="Read,Write", mode="plan"
-    )
-    probe.build_again(loaded)
+    session = probe.session() or "ses_1"
+    probe.build_again(Build(context=CONTEXT, session=session, resume="true", tools="Read,Write", mode="plan"))
     later = probe.build_again(Build())
     if later.ok and later.value != fresh:
-        left = [a for a in later.value or [] if a not in fresh] or list(later.value or [])[len(fresh) :]
-        yield Problem(f"after a command with context and session, the next one still has {said(' '.join(left))}")
+        words = list(later.value or [])
+        left = [word for word in words if word not in fresh] or words[len(fresh) :]
+        yield Problem(f"after a command with context and session, the next one still has {excerpt(' '.join(left))}")
 
 
-def _holds(value: object, first: list[str]) -> bool:
-    """Whether a command has all words of another one in their order, and its program once more."""
+def _grows(probe: DriverProbe, first: list[str]) -> bool:
+    """Whether the next command has all words of the first in their order, and its program once more."""
+    value = probe.build(Build(host=":")).value
     if not isinstance(value, list) or len(value) <= len(first) or value.count(first[0]) <= first.count(first[0]):
         return False
     words = iter(value)
@@ -257,88 +240,88 @@ def _unstable(probe: DriverProbe) -> bool:
     return first.value != second.value
 
 
-@behaviour("RB117", "The same inputs give the same command", DRIVER, hook=HOOK, harm=FRAGILE)
-def deterministic(subject: Subject) -> Iterator[Problem]:
+def _stable(probe: DriverProbe, case: Build) -> list[str] | None:
+    """The command of this case, where the same inputs give the same command; else that is another check's."""
+    argv = probe.argv(case)
+    return argv if argv and not _unstable(probe) else None
+
+
+@driver("RB117", "The same inputs give the same command", Harm.FRAGILE, hook=HOOK)
+def deterministic(probe: DriverProbe) -> Iterator[Problem]:
     """A command that depends on the time, on chance or on a temporary file can't be tested, and can't be
     compared between two versions of a driver.
 
     Bad:  CLAUDE_CMD_ARGS+=("--name" "run-$RANDOM")
     Good: CLAUDE_CMD_ARGS+=("--name" "ralph")
     """
-    probe = subject.driver
     fresh = probe.argv(Build())
-    if fresh and _unstable(probe) and not _holds(probe.build(Build(host=":")).value, fresh):  # said by RB112
+    if fresh and _unstable(probe) and not _grows(probe, fresh):  # said by RB112
         yield Problem("two calls with the same inputs give two different commands", about=(Aspect.NO_COMMAND,))
 
 
-@behaviour("RB118", "Building prints nothing on stdout", DRIVER, hook=HOOK, harm=NOISE)
-def building_is_silent(subject: Subject) -> Iterator[Problem]:
+@driver(
+    "RB118", "Building prints nothing on stdout", Harm.NOISE, hook=HOOK, own=True, hint="print it on stderr: >&2"
+)
+def building_is_silent(probe: DriverProbe) -> Iterator[Problem]:
     """The command is handed over in the array. What is printed lands in the loop's display in every iteration.
 
     Bad:  echo "${CLAUDE_CMD_ARGS[@]}"
     Good: return 0
     """
-    probe = subject.driver
-    if not probe.has(HOOK):
-        return
     for case in (Build(), Build(context=CONTEXT, session=probe.session() or "ses_1", resume="true")):
         answer = probe.build(case)
         if answer.ok and answer.stdout:
-            yield Problem(f"it prints {said(answer.stdout)}")
+            yield Problem(f"it prints {excerpt(answer.stdout)}")
             return
 
 
-@behaviour("RB119", "A fourth argument is tolerated", DRIVER, hook=HOOK, harm=FRAGILE)
-def fourth_argument(subject: Subject) -> Iterator[Problem]:
+@driver("RB119", "A fourth argument is tolerated", Harm.FRAGILE, hook=HOOK)
+def fourth_argument(probe: DriverProbe) -> Iterator[Problem]:
     """Some loops in the field pass one argument more than the contract names.
 
     Bad:  (( $# == 3 )) || return 2
     Good: local prompt_file="$1" loop_context="$2" session_id="$3"
     """
-    probe = subject.driver
-    argv = probe.argv(Build())
-    if argv and not _unstable(probe) and probe.argv(Build(extra=("a fourth",))) != argv:
+    argv = _stable(probe, Build())
+    if argv and probe.argv(Build(extra=("a fourth",))) != argv:
         yield Problem("a fourth argument changes the command")
 
 
-@behaviour("RB120", "It works in an unusual host", DRIVER, hook=HOOK, harm=GOOD_TO_KNOW)
-def unusual_host(subject: Subject) -> Iterator[Problem]:
+_HOSTS = {
+    "set -u": "set -u",
+    "nullglob": "shopt -s nullglob",
+    "IFS=,": "IFS=,",
+    "set -f": "set -f",
+    "HOME not set": "unset HOME",
+    "LC_ALL=C": "LC_ALL=C",
+}
+
+
+@driver("RB120", "It works in an unusual host", Harm.GOOD_TO_KNOW, hook=HOOK)
+def unusual_host(probe: DriverProbe) -> Iterator[Problem]:
     """The original loop has default options. Others run with ``set -u``, with ``nullglob`` or another IFS; a
     driver that quotes its expansions and gives its variables defaults does not care.
 
     Bad:  if [[ $CLAUDE_USE_CONTINUE == true ]]; then ...     # set -u, and the setting is not there
     Good: if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]; then ...
     """
-    probe = subject.driver
-    argv = probe.argv(Build(context=CONTEXT))
-    if not argv or _unstable(probe):
+    if not (argv := _stable(probe, Build(context=CONTEXT))):
         return
-    hosts = {
-        "set -u": "set -u",
-        "nullglob": "shopt -s nullglob",
-        "IFS=,": "IFS=,",
-        "set -f": "set -f",
-        "HOME not set": "unset HOME",
-        "LC_ALL=C": "LC_ALL=C",
-    }
-    for name, code in hosts.items():
+    for name, code in _HOSTS.items():
         answer = probe.build_apart(Build(context=CONTEXT), code)
         if not answer.trouble and (answer.value != argv or not answer.ok):
-            why = f": {said(answer.stderr)}" if answer.stderr else ""
-            yield Problem(f"with {name} the command differs, or there is none{why}")
+            yield Problem(f"with {name} the command differs, or there is none{because(answer.stderr)}")
 
 
-@behaviour("RB124", "Building leaves the loop's stdin alone", DRIVER, hook=HOOK, harm=LOSES_WORK)
-def stdin_is_left(subject: Subject) -> Iterator[Problem]:
+@driver("RB124", "Building leaves the loop's stdin alone", Harm.LOSES_WORK, hook=HOOK)
+def stdin_is_left(probe: DriverProbe) -> Iterator[Problem]:
     """Hooks have the stdin of the loop. What they read there is lost for whoever it was meant for: the person who
     answers, or the list that a surrounding script reads line by line. On a terminal they wait for ever.
 
     Bad:  prompt=$(cat - "$1")
     Good: prompt=$(cat "$1")
     """
-    probe = subject.driver
-    argv = probe.argv(Build())
-    if not argv or _unstable(probe):
+    if not _stable(probe, Build()):
         return
     # Held against a build of now: what stays of an earlier one is another check's.
     anew = "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n"

@@ -1,37 +1,24 @@
-"""The file itself, and the functions that it defines, read from its text."""
+"""The file itself, and the functions that it defines."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.contract import agent_contract, driver_contract
-from bridge.errors import ConfigurationError
-from bridge.stream.jq import Filter
-from bridge.verify.facts.usage import jq_program
-from bridge.verify.harms import (
-    CHANGES_THE_LOOP,
-    ENDS_THE_LOOP,
-    FRAGILE,
-    GOOD_TO_KNOW,
-    NO_EFFECT,
-    OLD_BASH,
-    TAKEN_FOR_ANOTHER,
-    WRONG_COMMAND,
-    WRONG_PROMPT,
-)
-from bridge.verify.model import ERROR, INFO, WARNING
-from bridge.verify.registry import BOTH, CannotTell, Problem, said, static
+from bridge.verify.checks import distinct
+from bridge.verify.model import ERROR, INFO, WARNING, Harm
+from bridge.verify.registry import CannotTell, Problem, behaviour, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.facts import CommandFact
     from bridge.verify.subject import Subject
 
 
-@static("RB001", "The script can be read and is valid bash", BOTH, gate=True, harm=ENDS_THE_LOOP)
+@static("RB001", "The script can be read and is valid bash", Harm.ENDS_THE_LOOP, gate=True, expected="valid bash")
 def valid(subject: Subject) -> Iterator[Problem]:
     """A loop that sources a script with a syntax error ends at once, or goes on without the functions behind it.
 
@@ -48,10 +35,10 @@ def valid(subject: Subject) -> Iterator[Problem]:
         }
     """
     for line, message in subject.syntax or ():
-        yield Problem(message, line=line, expected="valid bash", hint=f"bash -n {subject.path}")
+        yield Problem(message, line=line, hint=f"bash -n {subject.path}")
 
 
-@static("RB002", "The script is written for bash", BOTH, harm=GOOD_TO_KNOW)
+@static("RB002", "The script is written for bash", Harm.GOOD_TO_KNOW, expected="#!/usr/bin/env bash")
 def interpreter(subject: Subject) -> Iterator[Problem]:
     """Loops source the script into bash, whatever its first line says; the line tells editors and linters.
 
@@ -66,18 +53,13 @@ def interpreter(subject: Subject) -> Iterator[Problem]:
     if not first.startswith("#!"):
         return
     if subject.refused:
-        yield Problem(
-            f"{first!r} asks for another interpreter",
-            line=1,
-            expected="#!/usr/bin/env bash",
-            hint="loops source it into bash: write it for bash, and say so in the first line",
-            severity=ERROR,
-        )
+        hint = "loops source it into bash: write it for bash, and say so in the first line"
+        yield Problem(f"{first!r} asks for another interpreter", line=1, hint=hint, severity=ERROR)
     elif not re.search(r"\bbash\b", first):
-        yield Problem(f"{first!r} asks for another shell than bash", line=1, expected="#!/usr/bin/env bash")
+        yield Problem(f"{first!r} asks for another shell than bash", line=1)
 
 
-@static("RB003", "The file has a name that loops find", BOTH, harm=FRAGILE)
+@static("RB003", "The file has a name that loops find", Harm.FRAGILE)
 def file_name(subject: Subject) -> Iterator[Problem]:
     """A loop is told a name, and sources the file of that name with ``.sh``; ``/`` and ``..`` are refused.
 
@@ -90,63 +72,17 @@ def file_name(subject: Subject) -> Iterator[Problem]:
     """
     name = subject.path.name
     if not name.endswith(".sh"):
-        yield Problem(
-            f"{name} does not end in .sh",
-            expected="NAME.sh",
-            hint="rename it: loops look for NAME.sh",
-            severity=ERROR,
-        )
+        hint = "rename it: loops look for NAME.sh"
+        yield Problem(f"{name} does not end in .sh", expected="NAME.sh", hint=hint, severity=ERROR)
     if ".." in subject.name:
-        yield Problem(
-            f"loops refuse the name {subject.name}: it holds ..", expected="a name without ..", severity=ERROR
-        )
+        message = f"loops refuse the name {subject.name}: it holds .."
+        yield Problem(message, expected="a name without ..", severity=ERROR)
     elif not re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", subject.name):
         yield Problem(
             f"{subject.name!r} is an unusual name",
             expected="lower-case letters, digits, -, _ and .",
             hint="it is written into settings, messages and file names; keep it simple",
         )
-
-
-@static("RB004", "bash 3.2 is enough", BOTH, harm=OLD_BASH)
-def old_bash(subject: Subject) -> Iterator[Problem]:
-    """macOS ships bash 3.2 as /bin/bash. What is newer fails there, some of it only when the line is reached.
-
-    Bad:
-        mapfile -t lines <"$1"
-        echo "${name,,}"
-    Good:
-        while IFS= read -r line; do lines+=("$line"); done <"$1"
-        printf '%s\\n' "$name" | tr '[:upper:]' '[:lower:]'
-    """
-    found = {what: line for line, what in sorted(subject.facts.newer, reverse=True)}
-    for function in (*subject.facts.functions, subject.facts.top):
-        for command in function.commands:
-            for what in _newer(command):
-                found[what] = min(command.line, found.get(what, command.line))
-    for what, line in sorted(found.items(), key=lambda item: (item[1], item[0])):
-        yield Problem(f"{what} is newer than bash 3.2", line=line, expected="bash 3.2 is enough")
-
-
-def _newer(command: CommandFact) -> Iterator[str]:
-    words = command.words[1:]
-    flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
-    if command.name in ("mapfile", "readarray", "coproc"):
-        yield command.name
-    elif command.name in ("declare", "local", "typeset", "readonly"):
-        yield from (f"{command.name} -{flag}" for flag in "Anglu" if flag in flags)
-    elif command.name == "[[" and re.search(r"(?:\[\[|&&|\|\||!|\()\s*-v\s", command.words[0]):
-        yield "[[ -v"
-    elif command.name == "printf" and any(re.search(r"%\([^)]*\)T", word) for word in words[:3]):
-        yield "printf '%(…)T'"
-    elif command.name == "wait" and "n" in flags:
-        yield "wait -n"
-    elif command.name == "read" and ("N" in flags or "i" in flags):
-        yield "read -" + ("N" if "N" in flags else "i")
-    if any(re.search(r"\$'[^']*\\[uU][0-9A-Fa-f]", word) for word in words):
-        yield r"$'\u…'"
-    if any(re.match(r"\{\w+\}[<>]", redirect) for redirect in command.redirects):
-        yield "{name}>"
 
 
 _LOOPS = {
@@ -167,41 +103,39 @@ _LOOPS = {
     """,
 }
 """Functions of the loops that source the scripts, as far as they are called after that."""
-_SHELLS = frozenset(
-    """
+_SHELLS_WORDS = """
     . : [ alias bg break builtin cd command continue declare dirs echo eval exec exit export false fg getopts hash
     jobs kill let local popd printf pushd pwd read readonly return set shift shopt source test time times trap true
     type typeset ulimit umask unalias unset wait
     awk cat chmod cp cut date dirname find git grep head jq ls mkdir mktemp mv ps rm sed sleep sort stat stdbuf tail
     tee timeout touch tr wc
-    """.split()  # noqa: SIM905 - a table
-)
+"""
+_SHELLS = frozenset(_SHELLS_WORDS.split())
 """Builtins, and programs that the loops run."""
 
 
-@static("RB005", "The required hooks are defined", BOTH, harm=ENDS_THE_LOOP)
+@static("RB005", "The required hooks are defined", Harm.ENDS_THE_LOOP)
 def required(subject: Subject) -> Iterator[Problem]:
     """Loops call the required hooks without looking whether they exist: the loop ends, or never gets a command.
 
     Bad:  driver_nmae() { echo "mine"; }      # and no driver_name
     Good: driver_name() { echo "mine"; }
     """
-    facts = subject.facts
+    facts, hooks = subject.facts, subject.contract.hooks
     missing = [name for name in subject.contract.required if name not in facts.names]
     if facts.top.dynamic and missing:
         raise CannotTell(f"{', '.join(missing)}: may be defined by what the script sources or evaluates")
     for name in missing:
         if not facts.top.known and re.search(rf"\b{name}\b\s*\(|function\s+{name}\b".encode(), subject.source):
             continue
-        meant = _slip(subject, name)
-        absent = subject.contract.hooks[name].absent.error
+        meant, absent = _slip(subject, name), hooks[name].absent.error
+        mend = f"rename {meant}" if meant else f"define it: {hooks[name].doc}"
         yield Problem(
             f"{name} is missing" + (f"; there is {meant}: a typo?" if meant else ""),
             line=facts.line(meant) if meant else None,
             hook=name,
             expected=f"a function {name}",
-            hint=(f"rename {meant}" if meant else f"define it: {subject.contract.hooks[name].doc}")
-            + (f" (without it: {absent})" if absent else ""),
+            hint=f"{mend} (without it: {absent})" if absent else mend,
             about=(name,),
         )
 
@@ -214,11 +148,27 @@ def _slip(subject: Subject, hook: str) -> str | None:
         if name == hook.removeprefix(contract.prefix) or name.lower().replace("-", "_") == hook:
             return name
     ours = [name for name in candidates if contract.suggest(name) == hook and name.startswith(contract.prefix)]
-    close = difflib.get_close_matches(hook, ours or candidates, 1, 0.85 if not ours else 0.6)
+    close = difflib.get_close_matches(hook, ours or candidates, 1, 0.6 if ours else 0.85)
     return close[0] if close else None
 
 
-@static("RB006", "Functions with the contract's prefix are hooks", BOTH, harm=NO_EFFECT)
+@behaviour("RB059", "Required functions are there after sourcing", Harm.ENDS_THE_LOOP)
+def required_functions(subject: Subject) -> Iterator[Problem]:
+    """The loop calls the required functions without asking whether they exist. One that is only defined under
+    a condition, or whose name has a slip, ends the loop with status 127.
+
+    Bad:  if command -v my-cli >/dev/null; then driver_name() { echo "my-platform"; }; fi
+    Good: driver_name() { echo "my-platform"; }
+    """
+    probe = subject.probe
+    for hook in subject.contract.required:
+        if not probe.has(hook):
+            meant = [name for name in probe.functions() if name.startswith(hook[:-1])]
+            hint = f"is {meant[0]} a typo?" if meant else f"define {hook}"
+            yield Problem(f"{hook} is not defined after sourcing", hook=hook, hint=hint)
+
+
+@static("RB006", "Functions with the contract's prefix are hooks", Harm.NO_EFFECT)
 def unknown(subject: Subject) -> Iterator[Problem]:
     """A misspelt optional hook is never called, and nothing says so: the loop takes its default.
 
@@ -240,36 +190,31 @@ def unknown(subject: Subject) -> Iterator[Problem]:
         if not name.startswith(contract.prefix) or name in contract.hooks:
             continue
         meant = contract.suggest(name)
-        if meant is not None and meant not in facts.names and name not in called:
-            yield Problem(
-                f"{name} is not a hook; did you mean {meant}?",
-                line=facts.line(name),
-                hook=name,
-                expected=f"{meant}, or a name without {contract.prefix}",
-                hint=f"rename it to {meant}",
-                about=(meant,),
-            )
-        elif name not in called:
-            yield Problem(
-                f"{name} is not a hook, and nothing in the script calls it",
-                line=facts.line(name),
-                hook=name,
-                expected=f"a hook, or a name without {contract.prefix}",
-                hint="hooks are: " + ", ".join(contract.hooks),
-                severity=WARNING if meant is not None else INFO,
-            )
-        else:
-            yield Problem(
+        if name in called:
+            problem = Problem(
                 f"{name} is a helper with the prefix of hooks",
-                line=facts.line(name),
-                hook=name,
                 expected=f"a name without {contract.prefix}",
                 hint="a later contract might give it a meaning",
                 severity=INFO,
             )
+        elif meant is not None and meant not in facts.names:
+            problem = Problem(
+                f"{name} is not a hook; did you mean {meant}?",
+                expected=f"{meant}, or a name without {contract.prefix}",
+                hint=f"rename it to {meant}",
+                about=(meant,),
+            )
+        else:
+            problem = Problem(
+                f"{name} is not a hook, and nothing in the script calls it",
+                expected=f"a hook, or a name without {contract.prefix}",
+                hint="hooks are: " + ", ".join(contract.hooks),
+                severity=INFO if meant is None else WARNING,
+            )
+        yield replace(problem, line=facts.line(name), hook=name)
 
 
-@static("RB007", "Each function is defined once", BOTH, harm=FRAGILE)
+@static("RB007", "Each function is defined once", Harm.FRAGILE, expected="one definition")
 def once(subject: Subject) -> Iterator[Problem]:
     """bash takes the last definition and says nothing of the one before; an edit of the first has no effect.
 
@@ -289,13 +234,12 @@ def once(subject: Subject) -> Iterator[Problem]:
                 f"{function.name} is defined again; the definition in line {lines[function.name]} has no effect",
                 line=function.line,
                 hook=function.name,
-                expected="one definition",
                 hint="remove one of them",
             )
         lines[function.name] = function.line
 
 
-@static("RB008", "A script is a driver or an agent, not both", BOTH, harm=TAKEN_FOR_ANOTHER)
+@static("RB008", "A script is a driver or an agent, not both", Harm.TAKEN_FOR_ANOTHER)
 def one_family(subject: Subject) -> Iterator[Problem]:
     """Drivers and agents are sourced by different loops, which give them different variables and functions.
 
@@ -304,18 +248,16 @@ def one_family(subject: Subject) -> Iterator[Problem]:
         agent_invoke() { …; }
     Good: drivers/mine.sh and agents/mine.sh
     """
-    other = agent_contract() if subject.kind == "driver" else driver_contract()
-    for name in other.hooks:
+    own, other, contract = "a driver", "an agent", agent_contract()
+    if subject.kind == "agent":
+        own, other, contract = other, own, driver_contract()
+    for name in contract.hooks:
         if name in subject.facts.names:
-            yield Problem(
-                f"{name} is a hook of {'an agent' if subject.kind == 'driver' else 'a driver'}",
-                hook=name,
-                expected=f"only hooks of {'a driver' if subject.kind == 'driver' else 'an agent'}",
-                hint="put it into a script of its own",
-            )
+            hint = "put it into a script of its own"
+            yield Problem(f"{name} is a hook of {other}", hook=name, expected=f"only hooks of {own}", hint=hint)
 
 
-@static("RB009", "No function takes a name of the loop", BOTH, harm=CHANGES_THE_LOOP)
+@static("RB009", "No function takes a name of the loop", Harm.CHANGES_THE_LOOP, expected="a name of its own")
 def foreign_names(subject: Subject) -> Iterator[Problem]:
     """The script is sourced into the loop, and a function there replaces one of the same name: the loop's own, or a
     builtin or program that it runs. From then on the loop calls the script's, for its own purposes.
@@ -329,100 +271,16 @@ def foreign_names(subject: Subject) -> Iterator[Problem]:
     Good: _mine_log() { echo "[mine] $*"; }
     """
     loops = frozenset(_LOOPS[subject.kind].split()) if subject.kind in _LOOPS else frozenset()
-    reported: set[str] = set()
-    for function in subject.facts.functions:
+    always = (function for function in subject.facts.functions if not function.conditional)
+    for function in distinct(always, lambda function: function.name):
         mine = function.name in loops
-        if function.conditional or function.name in reported or not (mine or function.name in _SHELLS):
+        if not mine and function.name not in _SHELLS:
             continue
-        reported.add(function.name)
         what = "the loop's own function of that name" if mine else f"{function.name} for the whole loop"
+        prefix = re.sub(r"[^a-z0-9]+", "_", subject.name.lower())
         yield Problem(
             f"{function.name} replaces {what}",
             line=function.line,
-            expected="a name of its own",
-            hint=f"rename it, for example to _{re.sub(r'[^a-z0-9]+', '_', subject.name.lower())}_{function.name}",
+            hint=f"rename it, for example to _{prefix}_{function.name}",
             severity=None if mine else WARNING,
         )
-
-
-_POSITIONAL = re.compile(
-    r"\$(?:[1-9@*#]|\{[#!]?[1-9@*#])|\b(?:shift|getopts|BASH_ARGV)\b|\bfor\s+\w+\s*(?:;|do\b|\n)"
-)
-_GIVEN = ("driver_extract_session_id_from_output", "agent_invoke", "agent_extract_response")
-
-
-@static("RB032", "Hooks use their arguments", BOTH, harm=WRONG_PROMPT)
-def uses_arguments(subject: Subject) -> Iterator[Problem]:
-    """The prompt or the output is named by the argument: another path in each iteration, and another one in each
-    host. A path that is written down, or stdin, is the wrong one sooner or later.
-
-    Bad:  agent_invoke() { "$AGENT_CLI" < PROMPT.md; }
-    Good: agent_invoke() { "$AGENT_CLI" < "$1"; }
-    """
-    lines = subject.source.decode(errors="replace").splitlines()
-    for hook in _GIVEN:
-        bodies = subject.facts.bodies(hook)
-        if not bodies or any(not function.known or function.dynamic for function in bodies):
-            continue
-        if all(not _POSITIONAL.search("\n".join(lines[f.line - 1 : f.end_line])) for f in bodies):
-            argument = subject.contract.hooks[hook].arguments[0]
-            yield Problem(
-                f"{hook} never looks at its argument, the {argument.meaning}",
-                hook=hook,
-                expected='"$1"',
-                hint=f'local {argument.name}="$1"',
-            )
-
-
-_ASKS = frozenset("command type which hash echo printf log log_status [ test declare typeset local export".split())  # noqa: SIM905
-
-
-@static("RB034", "Arrays are expanded whole", BOTH, harm=WRONG_COMMAND)
-def arrays_whole(subject: Subject) -> Iterator[Problem]:
-    """``$x`` and ``${x}`` of an array are its first element: all other words of the command are lost, and nothing
-    says so.
-
-    Bad:  AGENT_ARGS=(exec --json); "$AGENT_CLI" $AGENT_ARGS <"$1"
-    Good: AGENT_ARGS=(exec --json); "$AGENT_CLI" "${AGENT_ARGS[@]}" <"$1"
-    """
-    facts = subject.facts
-    everyone = (*facts.functions, facts.top)
-    globally = {name for each in everyone for name in each.arrays - each.local}
-    globally -= {name for each in everyone for name in each.texts}  # a callee sees its caller's
-    for function in everyone:
-        own = (function.arrays & function.local) - function.texts
-        for place in function.firsts:
-            whole = own if place.name in function.local else globally
-            if place.name in whole and place.command not in _ASKS:
-                yield Problem(
-                    f"{function.name or 'the script'} expands the array {place.name} without an index",
-                    line=place.line,
-                    hook=function.name if function.name in subject.contract.hooks else None,
-                    expected=f'"${{{place.name}[@]}}"',
-                    hint="without [@] it is the first element only",
-                )
-
-
-@static("RB033", "jq programs compile", BOTH, harm=NO_EFFECT)
-def jq_compiles(subject: Subject) -> Iterator[Problem]:
-    """A program with a slip in it prints nothing, for no input, and what jq says of that often goes to /dev/null.
-
-    Bad:  jq -r 'select(.type == "text" | .text' <<<"$line" 2>/dev/null
-    Good: jq -r 'select(.type == "text") | .text' <<<"$line" 2>/dev/null
-    """
-    commands = [command for each in (subject.facts.top, *subject.facts.functions) for command in each.commands]
-    for command in commands:
-        program = jq_program(command) if command.name.rpartition("/")[2] == "jq" else None
-        if program is None or re.match(r"\s*(?:import|include)\b", program):
-            continue
-        try:
-            Filter(program)
-        except ConfigurationError as error:
-            complaint = str(error).split("jq says:")[-1].split("next:")[0]
-            yield Problem(
-                f"jq in {command.function or 'the script'} does not compile its program: {said(complaint)}",
-                line=command.line,
-                hook=command.function if command.function in subject.contract.hooks else None,
-                expected="a program that `jq -n` takes",
-                hint="try it with `jq -n`, and correct it",
-            )

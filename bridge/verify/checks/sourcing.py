@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.harms import CHANGES_THE_LOOP, COSTS, ENDS_THE_LOOP, NOISE
-from bridge.verify.model import ERROR, INFO, WARNING, Aspect
+from bridge.verify.checks import because, excerpt
+from bridge.verify.facts.usage import only_asks
+from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.state import TROUBLE
-from bridge.verify.registry import BOTH, CannotTell, Problem, behaviour, said, static
+from bridge.verify.registry import CannotTell, Problem, behaviour, static
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ _CHANGES: dict[str, tuple[str, tuple[Aspect, ...]]] = {
 _STRICT = re.compile(r"(?:-[eEu]*o (?:pipefail|errexit|nounset|errtrace)\b ?|-[eEu]+ ?)+")
 """What the loop of agents itself has on; ``-E`` does nothing where there is no trap."""
 _ON = re.compile(r"(?:set -o (?:errexit|nounset|pipefail|errtrace)(?:, )?)+")
-_PRINTS = frozenset(["echo", "printf"])
+_PRINTS = ("echo", "printf")
 _QUIET_WORDS = """
     : true false [[ [ test (( declare typeset export readonly unset source . eval return read mapfile
     readarray command type hash let getopts shift break continue builtin alias unalias
@@ -43,10 +44,9 @@ _TOOLS_WORDS = """
     dirname basename pwd readlink realpath uname tr sed awk grep cut head tail cat date id whoami hostname
     echo printf cd command type true false test [ [[ : mktemp sort wc tput
 """
-_FAR = frozenset(
-    ["curl", "wget", "ssh", "scp", "nc", "ping", "dig", "host", "gh", "npm", "npx", "pip", "pip3", "brew"]
-)
 _TOOLS = frozenset(_TOOLS_WORDS.split())
+_FAR = ("curl", "wget", "ssh", "scp", "nc", "ping", "dig", "host", "gh", "npm", "npx", "pip", "pip3", "brew")
+_DEFINITIONS = "only functions and variables outside of functions"
 
 
 def _commands(subject: Subject) -> Iterator[CommandFact]:
@@ -56,7 +56,7 @@ def _commands(subject: Subject) -> Iterator[CommandFact]:
     yield from (command for command in subject.facts.top.commands if not command.guarded)
 
 
-@static("RB010", "Sourcing leaves the shell as it was", BOTH, harm=CHANGES_THE_LOOP)
+@static("RB010", "Sourcing leaves the shell as it was", Harm.CHANGES_THE_LOOP, expected=_DEFINITIONS)
 def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
     """The script is sourced into the shell of the loop. What it changes there is changed for all that follows.
 
@@ -72,19 +72,17 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
             …
     """
     for command in _commands(subject):
-        if command.subshell or command.name not in _CHANGES or _only_asks(command):
+        if command.subshell or command.name not in _CHANGES or only_asks(command):
             continue
         if subject.kind == "agent" and command.name == "set" and _STRICT.fullmatch(" ".join(command.words[1:])):
             continue  # so has the loop
         what, about = _CHANGES[command.name]
-        if "posix" in command.words:
-            about = (*about, Aspect.TRAPS)  # bash lists them in another way then
         yield Problem(
             f"`{command.text}` runs when the script is sourced: it {what}",
             line=command.line,
-            expected="only functions and variables outside of functions",
             hint="move it into the function that needs it, within ( )",
-            about=about,
+            # In posix mode bash lists the traps in another way.
+            about=(*about, Aspect.TRAPS) if "posix" in command.words else about,
         )
     for write in subject.facts.top.writes:
         if write.name == "IFS" and not write.subshell:
@@ -97,16 +95,7 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
             )
 
 
-def _only_asks(command: CommandFact) -> bool:
-    words = command.words[1:]
-    if command.name == "set":
-        return not words
-    if command.name in ("shopt", "trap"):
-        return not words or words[0] in ("-p", "-q", "-l")
-    return command.name in ("umask", "ulimit") and not words
-
-
-@static("RB011", "Sourcing prints nothing", BOTH, harm=NOISE)
+@static("RB011", "Sourcing prints nothing", Harm.NOISE, expected="no output")
 def silent(subject: Subject) -> Iterator[Problem]:
     """What a script prints while it is sourced lands among what the loop prints or hands on.
 
@@ -116,15 +105,13 @@ def silent(subject: Subject) -> Iterator[Problem]:
     Good: # nothing: loops say themselves what they load
     """
     for command in _commands(subject):
-        if command.subshell or command.name not in _PRINTS or _goes_elsewhere(command):
-            continue
-        yield Problem(
-            f"`{command.text}` prints when the script is sourced",
-            line=command.line,
-            expected="no output",
-            hint="remove it, or move it into a function",
-            severity=INFO if command.conditional else None,
-        )
+        if not command.subshell and command.name in _PRINTS and not _goes_elsewhere(command):
+            yield Problem(
+                f"`{command.text}` prints when the script is sourced",
+                line=command.line,
+                hint="remove it, or move it into a function",
+                severity=INFO if command.conditional else None,
+            )
 
 
 def _goes_elsewhere(command: CommandFact) -> bool:
@@ -135,7 +122,7 @@ def _goes_elsewhere(command: CommandFact) -> bool:
     )
 
 
-@static("RB012", "Sourcing runs no commands", BOTH, harm=COSTS)
+@static("RB012", "Sourcing runs no commands", Harm.COSTS, expected=_DEFINITIONS)
 def runs_nothing(subject: Subject) -> Iterator[Problem]:
     """A script is also sourced to look at it: by ``doctor``, by tests, in folders where no agent shall run.
 
@@ -159,25 +146,16 @@ def runs_nothing(subject: Subject) -> Iterator[Problem]:
             continue
         provided = subject.contract.functions.get(command.name)
         if provided is not None and not provided.at_load and not command.substituted:
-            yield Problem(
-                f"{command.name} is called when the script is sourced, before the loop has made it ready",
-                line=command.line,
-                expected=f"{command.name} only in hooks",
-                severity=ERROR,
-            )
+            message = f"{command.name} is called when the script is sourced, before the loop has made it ready"
+            yield Problem(message, line=command.line, expected=f"{command.name} only in hooks", severity=ERROR)
         elif not command.substituted:
-            yield Problem(
-                f"`{command.text}` runs when the script is sourced",
-                line=command.line,
-                expected="only functions and variables outside of functions",
-                hint="move it into the hook that needs it",
-            )
+            message = f"`{command.text}` runs when the script is sourced"
+            yield Problem(message, line=command.line, hint="move it into the hook that needs it")
         elif command.name not in _TOOLS:
             slow = command.name in _FAR or command.name == _cli(subject)
             yield Problem(
                 f"`{command.text}` runs each time the script is sourced",
                 line=command.line,
-                expected="only functions and variables outside of functions",
                 hint="ask for it in the hook that needs it",
                 severity=None if slow else INFO,
             )
@@ -185,13 +163,18 @@ def runs_nothing(subject: Subject) -> Iterator[Problem]:
 
 def _cli(subject: Subject) -> str:
     """The program that the script is about, as far as its text tells."""
-    said = re.search(
+    answered = re.search(
         rb"driver_cli_binary[^}]*?(?:echo|printf \S+)\s+[\"']?([\w.+-]+)", subject.source
     ) or re.search(rb"^\s*AGENT_CLI=[\"']?([\w.+-]+)", subject.source, re.MULTILINE)
-    return said[1].decode() if said else subject.name
+    return answered[1].decode() if answered else subject.name
 
 
-@static("RB013", "Sourcing keeps the loop's variables", BOTH, harm=CHANGES_THE_LOOP)
+@static(
+    "RB013",
+    "Sourcing keeps the loop's variables",
+    Harm.CHANGES_THE_LOOP,
+    expected="the value that the loop, its settings or the environment gave",
+)
 def keeps_variables(subject: Subject) -> Iterator[Problem]:
     """The loop and its settings file have set these; whoever sets them again overrules the user.
 
@@ -210,18 +193,17 @@ def keeps_variables(subject: Subject) -> Iterator[Problem]:
             continue
         environment = write.name in ("PATH", "HOME", "LANG", "TMOUT", "CDPATH") or write.name.startswith("LC_")
         if environment or (entry is not None and entry.role in ("setting", "derived", "environment", "controller")):
+            meaning = f": {entry.meaning}" if entry is not None else "; it belongs to the environment"
             yield Problem(
-                f"{write.name} is set when the script is sourced"
-                + (f": {entry.meaning}" if entry is not None else "; it belongs to the environment"),
+                f"{write.name} is set when the script is sourced{meaning}",
                 line=write.line,
-                expected="the value that the loop, its settings or the environment gave",
                 hint=f'a default keeps it: : "${{{write.name}:=…}}"',
                 severity=WARNING if environment else None,
                 about=(write.name,),
             )
 
 
-@behaviour("RB050", "Sourcing it returns", BOTH, harm=ENDS_THE_LOOP)
+@behaviour("RB050", "Sourcing it returns", Harm.ENDS_THE_LOOP, expected="only definitions at the top level")
 def loading_comes_back(subject: Subject) -> Iterator[Problem]:
     """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
     ``exec``, and a command that waits for input stops it before the first iteration.
@@ -233,15 +215,13 @@ def loading_comes_back(subject: Subject) -> Iterator[Problem]:
     if answer.trouble:
         status = f" {answer.status}" if answer.trouble == "exited" else ""
         yield Problem(
-            f"sourcing it {TROUBLE[answer.trouble]}{status}"
-            + (f": {said(answer.stderr)}" if answer.stderr else ""),
-            expected="only definitions at the top level",
+            f"sourcing it {TROUBLE[answer.trouble]}{status}{because(answer.stderr)}",
             hint="move the work into a hook, and return instead of exit",
             about=(Aspect.ENDS,),
         )
 
 
-@behaviour("RB051", "Sourcing it succeeds", BOTH, harm=ENDS_THE_LOOP)
+@behaviour("RB051", "Sourcing it succeeds", Harm.ENDS_THE_LOOP, expected="status 0")
 def loading_succeeds(subject: Subject) -> Iterator[Problem]:
     """The loops source scripts with ``set -e`` in force, so a last command that fails ends the loop at once,
     without a word. The usual culprit is a short condition as the last line of the file.
@@ -252,14 +232,13 @@ def loading_succeeds(subject: Subject) -> Iterator[Problem]:
     answer = subject.probe.loading().result
     if not answer.trouble and answer.status:
         yield Problem(
-            f"sourcing it returns {answer.status}" + (f": {said(answer.stderr)}" if answer.stderr else ""),
-            expected="status 0",
+            f"sourcing it returns {answer.status}{because(answer.stderr)}",
             hint="make the last command of the file one that can't fail",
             about=(Aspect.ENDS,),
         )
 
 
-@behaviour("RB052", "Sourcing it prints nothing", BOTH, harm=NOISE)
+@behaviour("RB052", "Sourcing it prints nothing", Harm.NOISE, expected="no output")
 def loading_is_silent(subject: Subject) -> Iterator[Problem]:
     """What a script prints while it is loaded lands in the middle of the loop's own display, or in the answer
     of whatever program had sourced it to ask a question.
@@ -270,16 +249,17 @@ def loading_is_silent(subject: Subject) -> Iterator[Problem]:
     answer = subject.probe.loading().result
     for stream, text in (("stdout", answer.stdout), ("stderr", answer.stderr)):
         if text and not (stream == "stderr" and (answer.status or answer.trouble)):
-            yield Problem(f"sourcing it prints {said(text)} on {stream}", expected="no output")
+            yield Problem(f"sourcing it prints {excerpt(text)} on {stream}")
 
 
-def _moved(subject: Subject, *what: str) -> Iterator[tuple[str, str, str]]:
+def _moved(subject: Subject, *aspects: Aspect) -> Iterator[tuple[Aspect, str, str]]:
+    """What of these sourcing has changed, with what it was and is."""
     _, before, after = subject.probe.loading()
     if before is not None and after is not None:
-        yield from (difference for difference in before.differences(after) if difference[0] in what)
+        yield from ((Aspect(what), old, new) for what, old, new in before.differences(after) if what in aspects)
 
 
-@behaviour("RB053", "Sourcing it keeps the shell's options", BOTH, harm=CHANGES_THE_LOOP)
+@behaviour("RB053", "Sourcing it keeps the shell's options", Harm.CHANGES_THE_LOOP, expected="options as found")
 def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
     """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
     first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
@@ -287,18 +267,17 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
     Bad:  set -euo pipefail
     Good: driver_name() ( set -u; echo "my-platform" )   # or no options at all
     """
-    for _, gone, new in _moved(subject, "options"):
+    for what, gone, new in _moved(subject, Aspect.OPTIONS):
         if subject.kind == "agent" and _ON.fullmatch(new):
             continue  # the loop of agents has these on
         yield Problem(
             f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",
-            expected="options as found",
             hint="remove set and shopt from the top level",
-            about=(Aspect.OPTIONS,),
+            about=(what,),
         )
 
 
-@behaviour("RB054", "Sourcing it keeps the working folder", BOTH, harm=CHANGES_THE_LOOP)
+@behaviour("RB054", "Sourcing it keeps the working folder", Harm.CHANGES_THE_LOOP)
 def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
     """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
     its logs in another place, and the agent works on the wrong files.
@@ -306,11 +285,11 @@ def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
     Bad:  cd "$(dirname "${BASH_SOURCE[0]}")"
     Good: here="${BASH_SOURCE[0]%/*}"
     """
-    for _, before, after in _moved(subject, "cwd"):
-        yield Problem(f"sourcing it changes the working folder from {before} to {after}", about=(Aspect.FOLDER,))
+    for what, before, after in _moved(subject, Aspect.FOLDER):
+        yield Problem(f"sourcing it changes the working folder from {before} to {after}", about=(what,))
 
 
-@behaviour("RB055", "Sourcing it leaves traps alone", BOTH, harm=CHANGES_THE_LOOP)
+@behaviour("RB055", "Sourcing it leaves traps alone", Harm.CHANGES_THE_LOOP)
 def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
     """A shell has one trap per signal. A script that sets one takes the loop's own away, which would have ended
     the agent and saved the state.
@@ -318,22 +297,22 @@ def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
     Bad:  trap 'rm -f "$tmp"' EXIT
     Good: # remove the file in the function that made it
     """
-    for _, before, after in _moved(subject, "traps"):
-        yield Problem(f"sourcing it changes traps: {said(after)} (before: {said(before)})", about=(Aspect.TRAPS,))
+    for what, before, after in _moved(subject, Aspect.TRAPS):
+        yield Problem(f"sourcing it changes traps: {excerpt(after)} (before: {excerpt(before)})", about=(what,))
 
 
-@behaviour("RB056", "Sourcing it leaves IFS alone", BOTH, harm=CHANGES_THE_LOOP)
+@behaviour("RB056", "Sourcing it leaves IFS alone", Harm.CHANGES_THE_LOOP)
 def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
     """IFS decides how every unquoted expansion of the loop is split, and how ``"${a[*]}"`` is joined.
 
     Bad:  IFS=','
     Good: split() { local IFS=','; ...; }
     """
-    for _, before, after in _moved(subject, "ifs"):
-        yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}", about=(Aspect.IFS,))
+    for what, before, after in _moved(subject, Aspect.IFS):
+        yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}", about=(what,))
 
 
-@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", BOTH, harm=CHANGES_THE_LOOP)
+@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", Harm.CHANGES_THE_LOOP)
 def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
     """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
     wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
@@ -342,15 +321,17 @@ def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
     Bad:  exec 3>>/tmp/my-driver.log
     Good: log() { echo "$*" >>"$MY_LOG"; }
     """
-    names = {"positional": "the number of positional parameters", "descriptors": "open descriptors"}
-    for what, before, after in _moved(subject, "positional", "umask", "descriptors"):
-        yield Problem(
-            f"sourcing it changes {names.get(what, what)}: {after or 'none'} (before: {before or 'none'})",
-            about=(what,),
-        )
+    names = {
+        Aspect.ARGUMENTS: "the number of positional parameters",
+        Aspect.UMASK: "umask",
+        Aspect.DESCRIPTORS: "open descriptors",
+    }
+    for what, before, after in _moved(subject, *names):
+        message = f"sourcing it changes {names[what]}: {after or 'none'} (before: {before or 'none'})"
+        yield Problem(message, about=(what,))
 
 
-@behaviour("RB060", "Sourcing it keeps the host's settings", BOTH, harm=CHANGES_THE_LOOP)
+@behaviour("RB060", "Sourcing it keeps the host's settings", Harm.CHANGES_THE_LOOP)
 def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
     """The settings come from the person who runs the loop. A script that assigns one while it is loaded
     overrules the settings file without anybody noticing.

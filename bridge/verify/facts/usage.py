@@ -90,6 +90,14 @@ def _targets(words: list[str] | tuple[str, ...]) -> Filled:
     return Filled(tuple(names), dynamic)
 
 
+def only_asks(command: CommandFact) -> bool:
+    """Whether a command that may change the shell only says how it is."""
+    words = command.words[1:]
+    if command.name in ("shopt", "trap"):
+        return not words or words[0] in ("-p", "-q", "-l")
+    return command.name in ("set", "umask", "ulimit") and not words
+
+
 _ARGUMENTS = {"--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfile": 2, "--argfile": 2, "--indent": 1, "-L": 1}
 _TOLERANT = re.compile(r"fromjson\s*\?|try\s*\(?\s*fromjson")
 _WHOLE = re.compile(r"\$\(\s*(?:<|cat\b)|`\s*cat\b")

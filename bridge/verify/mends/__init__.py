@@ -15,11 +15,10 @@ from bridge.verify.model import Fix
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bridge.verify.model import Edit
-    from bridge.verify.registry import Problem
+    from bridge.verify.model import Edit, Finding
     from bridge.verify.subject import Subject
 
-    Make = Callable[[Subject, Places, Problem], Iterable[Edit] | None]
+    Make = Callable[[Subject, Places, Finding], Iterable[Edit] | None]
 
 
 class Recipe(NamedTuple):
@@ -55,10 +54,10 @@ def mends_of(code: str) -> list[str]:
     return [RECIPES[code].title.format(about="the variable")] if code in RECIPES else []
 
 
-def fix_of(subject: Subject, code: str, problem: Problem) -> Fix | None:
-    """The mend of a problem; None when there is none, or its place isn't sure."""
-    recipe = RECIPES.get(code)
-    edits = recipe.make(subject, Places(subject), problem) if recipe is not None else None
+def fix_of(subject: Subject, finding: Finding) -> Fix | None:
+    """The mend of a finding; None when there is none, or its place isn't sure."""
+    recipe = RECIPES.get(finding.code)
+    edits = recipe.make(subject, Places(subject), finding) if recipe is not None else None
     if recipe is None or not edits:
         return None
-    return Fix(recipe.title.format(about=", ".join(problem.about)), tuple(sorted(set(edits))))
+    return Fix(recipe.title.format(about=", ".join(finding.about)), tuple(sorted(set(edits))))

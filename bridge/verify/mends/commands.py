@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from bridge.verify.mends.places import Places
-    from bridge.verify.model import Edit
-    from bridge.verify.registry import Problem
+    from bridge.verify.model import Edit, Finding
     from bridge.verify.subject import Subject
 
 
-def for_bash(_subject: Subject, places: Places, _problem: Problem) -> list[Edit] | None:
+def for_bash(_subject: Subject, places: Places, _finding: Finding) -> list[Edit] | None:
     """A first line that names bash instead of sh; what is written for another shell stays."""
     line = places.source.split(b"\n", 1)[0]
     if not re.fullmatch(rb"#! ?(/usr/bin/env |(/usr)?/bin/)(sh|dash)", line):
@@ -24,7 +23,7 @@ def for_bash(_subject: Subject, places: Places, _problem: Problem) -> list[Edit]
     return [places.replaced(0, len(line), "#!/usr/bin/env bash")]
 
 
-def with_errors(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def with_errors(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """The redirection of agent_invoke's errors to /dev/null, taken away."""
     node = places.function("agent_invoke")
     if node is None:
@@ -32,7 +31,7 @@ def with_errors(_subject: Subject, places: Places, problem: Problem) -> list[Edi
     found = [
         redirect
         for redirect in within(node, "file_redirect")
-        if redirect.start_point[0] + 1 == problem.line and re.fullmatch(r"2> ?/dev/null", text(redirect))
+        if redirect.start_point[0] + 1 == finding.line and re.fullmatch(r"2> ?/dev/null", text(redirect))
     ]
     if len(found) != 1:
         return None
@@ -44,9 +43,9 @@ def with_errors(_subject: Subject, places: Places, problem: Problem) -> list[Edi
 _UNBUFFERED = {"jq": " --unbuffered", "grep": " --line-buffered", "python3": " -u", "python": " -u"}
 
 
-def unbuffered(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def unbuffered(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """The option with which a program of the display's pipeline writes each line at once."""
-    node = places.function(problem.hook or "")
+    node = places.function(finding.hook or "")
     if node is None:
         return None
     one_by_one = [each for loop in within(node, "while_statement") for each in within(loop, "command")]
@@ -60,15 +59,15 @@ def unbuffered(_subject: Subject, places: Places, problem: Problem) -> list[Edit
     return edits
 
 
-def returning(subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def returning(subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """``return`` for ``exit``, in the hook itself: a helper would only come back to a hook that goes on."""
-    node = places.function(problem.hook or "")
-    if node is None or problem.hook not in subject.contract.hooks:
+    node = places.function(finding.hook or "")
+    if node is None or finding.hook not in subject.contract.hooks:
         return None
     exits = [
         command
         for command in within(node, "command")
-        if name_of(command) == "exit" and command.start_point[0] + 1 == problem.line
+        if name_of(command) == "exit" and command.start_point[0] + 1 == finding.line
     ]
     if not exits or not all(runs_in(node, each) for each in exits):
         return None
@@ -86,10 +85,10 @@ def _parameters(function: Node, number: int) -> list[str]:
     return [str(number), *(name for name, values in assigned.items() if all(map(same.fullmatch, values)))]
 
 
-def only_when_resumed(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def only_when_resumed(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """What is said of the session where there is an id, only said where CLAUDE_USE_CONTINUE is true as well."""
     node = places.function("driver_build_command")
-    if problem.hook != "driver_build_command" or node is None or b"CLAUDE_USE_CONTINUE" in (node.text or b""):
+    if finding.hook != "driver_build_command" or node is None or b"CLAUDE_USE_CONTINUE" in (node.text or b""):
         return None
     names = "|".join(map(re.escape, _parameters(node, 3)))
     session = re.compile(rf'\[\[? +(?:-n +)?"?\$\{{?(?:{names})(?::?-)?\}}?"? +\]\]?')

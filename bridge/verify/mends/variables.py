@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.facts.usage import filled_by, literal
 from bridge.verify.mends.places import runs_in, text, within
+from bridge.verify.model import Aspect
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from bridge.verify.mends.places import Places
-    from bridge.verify.model import Edit
-    from bridge.verify.registry import Problem
+    from bridge.verify.model import Edit, Finding
     from bridge.verify.subject import Subject
 
 
-def declared_local(subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def declared_local(subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """A global that a function leaves behind, declared local there; not one that others may want to have."""
-    (name,) = problem.about
+    (name,) = finding.about
     if difflib.get_close_matches(name, subject.contract.globals, 1, 0.65):
         return None  # perhaps what a hook answers in was meant
     found = [
         function
         for function in subject.facts.functions
-        if any(write.name == name and write.line == problem.line for write in function.writes)
+        if any(write.name == name and write.line == finding.line for write in function.writes)
     ]
     if len(found) != 1 or not found[0].known or not _is_its_own(subject, name, found[0].name):
         return None
@@ -62,10 +62,10 @@ _ANSWERED_IN = {
 }
 
 
-def reset_first(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def reset_first(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """The array that a hook answers in, emptied before anything else; not one that the hook looks at."""
-    array = _ANSWERED_IN.get(problem.hook or "")
-    node = places.function(problem.hook or "")
+    array = _ANSWERED_IN.get(finding.hook or "")
+    node = places.function(finding.hook or "")
     if array is None or node is None:
         return None
     for name in within(node, "variable_name"):
@@ -76,10 +76,10 @@ def reset_first(_subject: Subject, places: Places, problem: Problem) -> list[Edi
     return None if edit is None else [edit]
 
 
-def local_ifs(_subject: Subject, places: Places, problem: Problem) -> list[Edit] | None:
+def local_ifs(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
     """An IFS that a hook sets for itself and leaves behind, declared local where it is set first."""
-    node = places.function(problem.hook or "")
-    if "ifs" not in problem.message.lower() or node is None:
+    node = places.function(finding.hook or "")
+    if Aspect.IFS not in finding.about or node is None:
         return None
     statements = [
         each

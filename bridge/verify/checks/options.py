@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.help_text import options_taken
+from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
 from bridge.verify.command_line import (
     bare_id,
@@ -19,31 +20,29 @@ from bridge.verify.command_line import (
     wants_terminal,
     without_value,
 )
-from bridge.verify.harms import WRONG_COMMAND
-from bridge.verify.model import INFO
-from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.agent_runs import PROMPT
+from bridge.verify.model import INFO, Harm
 from bridge.verify.probe.commands import ALLOWED, Build
 from bridge.verify.probe.far import WRAPPERS
-from bridge.verify.registry import BOTH, DRIVER, Problem, behaviour, said
+from bridge.verify.registry import Problem, behaviour, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from bridge.verify.probe.agent import AgentProbe
+    from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.subject import Subject
 
 INVOKE = "agent_invoke"
 
 
-@behaviour("RB116", "An empty allowlist leaves no option", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
-def empty_allowlist(subject: Subject) -> Iterator[Problem]:
+@driver("RB116", "An empty allowlist leaves no option", Harm.WRONG_COMMAND, hook=HOOK)
+def empty_allowlist(probe: DriverProbe) -> Iterator[Problem]:
     """An option that takes a list swallows what follows it when its own list is empty: the next option, or the
     prompt. The list is empty in most loops.
 
     Bad:  CLAUDE_CMD_ARGS+=("--allowedTools" ${tools[@]+"${tools[@]}"})
     Good: if (( ${#tools[@]} > 0 )); then CLAUDE_CMD_ARGS+=("--allowedTools" "${tools[@]}"); fi
     """
-    probe = subject.driver
     base, argv = probe.line(Build()), probe.line(Build(tools="Read"))
     if not base or not argv or not probe.truth("driver_supports_tool_allowlist"):
         return
@@ -51,8 +50,8 @@ def empty_allowlist(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"{option} is there although the allowlist is empty")
 
 
-@behaviour("RB123", "An empty value leaves no option", DRIVER, hook=HOOK, harm=WRONG_COMMAND)
-def nothing_empty(subject: Subject) -> Iterator[Problem]:
+@driver("RB123", "An empty value leaves no option", Harm.WRONG_COMMAND, hook=HOOK)
+def nothing_empty(probe: DriverProbe) -> Iterator[Problem]:
     """Without a context, without a session and without an allowlist their options have to be left out: most CLIs
     take ``--context ""`` for an error, or for a prompt, and an option without its value takes the next word for it.
 
@@ -61,23 +60,20 @@ def nothing_empty(subject: Subject) -> Iterator[Problem]:
     Bad:  CLAUDE_CMD_ARGS+=("--context" "$loop_context")
     Good: if [[ -n "$loop_context" ]]; then CLAUDE_CMD_ARGS+=("--context" "$loop_context"); fi
     """
-    probe = subject.driver
     # Hosts give the settings a value; what a driver makes of an empty one is good to know, and no more.
     for case, severity in ((Build(), None), (Build(mode=""), INFO), (Build(output=""), INFO)):
-        argv = probe.line(case)
-        if not argv:
-            continue
-        empty = [argv[i - 1] for i, a in enumerate(argv) if i and a == ""]
-        empty += [a for a in argv[1:] if re.fullmatch(r"--?[\w-]+=", a)]
+        argv = probe.line(case) or []
+        empty = [argv[at - 1] for at, word in enumerate(argv) if at and word == ""]
+        empty += [word for word in argv[1:] if re.fullmatch(r"--?[\w-]+=", word)]
         if empty:
-            yield Problem(f"there is an empty argument after {said(empty[0])}", severity=severity)
+            yield Problem(f"there is an empty argument after {excerpt(empty[0])}", severity=severity)
             return
     base, with_context = probe.line(Build()), probe.line(Build(context=CONTEXT))
     if base and with_context and (option := lost_value(base, with_context, CONTEXT)):
         yield Problem(f"{option} is there although there is no context")
 
 
-@behaviour("RB125", "Options have their place and their value", BOTH, harm=WRONG_COMMAND)
+@behaviour("RB125", "Options have their place and their value", Harm.WRONG_COMMAND)
 def options_in_place(subject: Subject) -> Iterator[Problem]:
     """``--`` ends the options: what stands behind it is text for the agent, whatever it looks like. An option that
     takes a value takes the next word for it, even if that is an option; one that takes several takes all words up
@@ -89,32 +85,35 @@ def options_in_place(subject: Subject) -> Iterator[Problem]:
     Bad:  CLAUDE_CMD_ARGS=("my-cli" "--" "$prompt" "--resume" "$session_id")
     Good: CLAUDE_CMD_ARGS=("my-cli" "--resume" "$session_id" "--" "$prompt")
     """
-    if isinstance(subject.probe, AgentProbe):
-        if subject.probe.has(INVOKE) and (subject.probe.cli() or "").strip():
-            line = [subject.probe.cli() or "", *subject.probe.invocation().argv]
-            if wants_terminal(line):
-                yield Problem(
-                    f"{line[0]} refuses -t here: its stdin is no terminal", hook=INVOKE, hint="leave -t out"
-                )
-            yield from _misread(subject, line, (PROMPT.rstrip("\n"),), INVOKE)
+    if subject.kind != "agent":
+        if (problem := next(_problems(subject), None)) is not None:
+            yield problem
         return
-    problem = next(_problems(subject), None)
-    if problem is not None:
-        yield problem
+    from bridge.verify.probe.agent_runs import PROMPT
+
+    probe = subject.agent
+    if probe.has(INVOKE) and (cli := probe.cli() or "").strip():
+        line = [cli, *probe.invocation().argv]
+        yield from _refused_terminal(line, INVOKE)
+        yield from _misread(probe, line, (PROMPT.rstrip("\n"),), INVOKE)
+
+
+def _refused_terminal(line: Sequence[str], hook: str) -> Iterator[Problem]:
+    if wants_terminal(line):
+        yield Problem(f"{line[0]} refuses -t here: its stdin is no terminal", hook=hook, hint="leave -t out")
 
 
 def _problems(subject: Subject) -> Iterator[Problem]:
-    """In order of how certain they are."""
+    """Those of a driver, in order of how certain they are."""
     probe, base = subject.driver, Build()
-    session = probe.session() or ""
+    session, tools = probe.session() or "", ", ".join(ALLOWED)
     cases = (
         base,
         Build(context=CONTEXT, session=session, resume="true"),
-        Build(session=session, resume="true", tools=", ".join(ALLOWED)),
-        Build(tools=", ".join(ALLOWED)),
+        Build(session=session, resume="true", tools=tools),
+        Build(tools=tools),
     )
-    if (argv := probe.argv(base)) and wants_terminal(argv):
-        yield Problem(f"{argv[0]} refuses -t here: its stdin is no terminal", hook=HOOK, hint="leave -t out")
+    yield from _refused_terminal(probe.argv(base) or [""], HOOK)
     for case in cases:
         texts = (prompt_text(probe, case), *filter(None, (case.context, case.session)))
         live = probe.live(case)
@@ -122,24 +121,25 @@ def _problems(subject: Subject) -> Iterator[Problem]:
         lines += [(live.received.line, "driver_prepare_live_command")] if live is not None else []
         for line, hook in lines:
             if line and not (os.path.basename(line[0]) in WRAPPERS and not probe.received(case).known):
-                yield from _misread(subject, line, texts, hook)
+                yield from _misread(probe, line, texts, hook)
     plain = probe.line(base)
     resumed = probe.line(Build(session=session, resume="true"))
     if not plain:
         return
     if session and resumed and (before := bare_id(resumed, plain, session)) is not None:
-        yield Problem(f"the session id is there without an option, behind {said(before)}", hook=HOOK)
+        yield Problem(f"the session id is there without an option, behind {excerpt(before)}", hook=HOOK)
     yield from _lost(subject, plain)
 
 
-def _misread(subject: Subject, line: Sequence[str], texts: Sequence[str], hook: str) -> Iterator[Problem]:
+def _misread(
+    probe: AgentProbe | DriverProbe, line: Sequence[str], texts: Sequence[str], hook: str
+) -> Iterator[Problem]:
     """What the CLI takes for something else in this command line."""
-    probe = subject.probe
     program = probe.cli() or ""
     if (lost := without_value(line)) is not None:
-        yield Problem(f"{lost.option} has no value", hook=hook, hint=f"it takes {said(lost.word)} for it")
+        yield Problem(f"{lost.option} has no value", hook=hook, hint=f"it takes {excerpt(lost.word)} for it")
     elif (late := late_option(line, texts[:-1] or texts, program)) is not None:
-        yield Problem(f"{said(late)} is behind --, where it is no option", hook=hook, hint="put it in front")
+        yield Problem(f"{excerpt(late)} is behind --, where it is no option", hook=hook, hint="put it in front")
     elif (taken := swallowed(line, texts, ALLOWED)) is not None:
         yield _swallows(taken.option, taken.word, texts, hook)
     elif is_doubtful(line, texts):
@@ -150,11 +150,10 @@ def _misread(subject: Subject, line: Sequence[str], texts: Sequence[str], hook: 
 
 def _swallows(option: str, word: str, texts: Sequence[str], hook: str) -> Problem:
     if is_option(word):
-        return Problem(f"{option} has no value", hook=hook, hint=f"it takes {said(word)} for it")
-    what = "the prompt" if texts[0] in word else said(word)
-    return Problem(
-        f"{option} takes several values, and {what} for one of them", hook=hook, hint="an option or -- between them"
-    )
+        return Problem(f"{option} has no value", hook=hook, hint=f"it takes {excerpt(word)} for it")
+    what = "the prompt" if texts[0] in word else excerpt(word)
+    message = f"{option} takes several values, and {what} for one of them"
+    return Problem(message, hook=hook, hint="an option or -- between them")
 
 
 def _lost(subject: Subject, plain: list[str]) -> Iterator[Problem]:
