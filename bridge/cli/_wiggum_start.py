@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._options import taken_caps, taken_notify
+from bridge.cli._options import taken_notify
 from bridge.cli._render import Renderer, drive, work_of
 from bridge.cli._terminal import AT_OPEN_BREAKER, print_json, say
+from bridge.loop.caps import VARIABLES
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
-from bridge.resources import as_given, os_text
 from bridge.setups.options import RunOptions
 from bridge.setups.wiggum.outer import OuterState
 from bridge.wording import duration
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.state import WiggumState
     from bridge.setups.wiggum.task import StartRequest
 
+_RUN_OPTIONS = (
+    *("driver", "agent", "live", "timeout", "retry_delay", "max_iterations", "max_minutes", "promise", "settings"),
+    *VARIABLES,
+)
 _OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay", "max_cost", "max_tokens", "tokens_per_hour", "notify")
 
 
@@ -34,11 +39,12 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
     from bridge.setups.wiggum.controls import overview
 
     _check(given)
-    request = _request(given)
+    asked = RunOptions.of({"task": given["description"]} | {name: given[name] for name in _RUN_OPTIONS})
+    request = _request(asked, given)
     if request.mode == "outer":
-        refuse(layout.project, os.environ, given=given["settings"], driver=given["driver"] or given["agent"])
+        refuse(layout.project, os.environ, given=asked.settings, driver=asked.driver or asked.agent)
         with notifying(taken_notify(given)):
-            status = _outer(layout, request, given)
+            status = _outer(layout, request, asked, given)
     else:
         status = _session(layout, request, given)
     if given["as_json"]:
@@ -47,60 +53,36 @@ def run_start(layout: Layout, given: dict[str, Any]) -> int:
 
 
 def _check(given: dict[str, Any]) -> None:
-    if given["driver"] and given["agent"]:
-        raise click.UsageError("--driver and --agent exclude each other")
-    if given["resume"] and given["fresh"]:
-        raise click.UsageError("--resume and --fresh exclude each other")
+    for one, other in (("driver", "agent"), ("resume", "fresh")):
+        if given[one] and given[other]:
+            raise click.UsageError(f"--{one} and --{other} exclude each other")
     if given["mode"] == "hook" and (wrong := next((name for name in _OUTER_ONLY if given[name]), None)):
         raise click.UsageError(
             f"--{wrong.replace('_', '-')} applies to --mode outer only: the session runs the agent"
         )
 
 
-def _request(given: dict[str, Any]) -> StartRequest:
+def _request(asked: RunOptions, given: dict[str, Any]) -> StartRequest:
     from bridge.setups.wiggum.breaker import WiggumBreakerSettings
-    from bridge.setups.wiggum.opening import environment_defaults
+    from bridge.setups.wiggum.opening import start_request
     from bridge.setups.wiggum.state import Checkpointing
-    from bridge.setups.wiggum.task import StartRequest
 
-    limits = {
-        "no_change": given["no_change"],
-        "same_error": given["same_error"],
-        "on_output_decline": given["output_decline"],
-        "on_stuck": given["stuck"],
-        "cooldown_minutes": given["cooldown"],
-    }
-    limits = {name: value for name, value in limits.items() if value is not None}
-    asked = given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]
-    description = given["description"]
-    most, promise = given["max_iterations"], given["completion_promise"]
-    kinds: tuple[Literal["driver", "agent"], ...] = ("driver", "agent")
-    tool = next((f"{kind} {as_given(given[kind], kind)}" for kind in kinds if given[kind]), None)
-    return StartRequest(
-        description=None if description is None else os_text(description),
-        mode=given["mode"],
-        promise=None if promise is None else os_text(promise),
-        max_iterations=most,
-        environment=environment_defaults(most, promise),
-        max_minutes=given["max_minutes"],
+    limits = {each.name: given.get(each.name) for each in fields(WiggumBreakerSettings)}
+    limits = {name: limit for name, limit in limits.items() if limit is not None}
+    checkpoints = None
+    if given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]:
+        enabled = given["checkpoints"] is not False
+        checkpoints = Checkpointing(enabled, given["no_verify"], given["allow_empty"])
+    return start_request(
+        asked,
         breaker=WiggumBreakerSettings(**limits) if limits else None,
-        checkpoints=Checkpointing(
-            enabled=given["checkpoints"] is not False,
-            no_verify=given["no_verify"],
-            allow_empty=given["allow_empty"],
-        )
-        if asked
-        else None,
-        tool=tool,
+        checkpoints=checkpoints,
         session_id=os.environ.get("CLAUDE_CODE_SESSION_ID") or None,
-        resume=given["resume"],
-        fresh=given["fresh"],
-        force=given["force"],
+        **{name: given[name] for name in ("mode", "resume", "fresh", "force")},
     )
 
 
 def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
-    """Make everything ready for the Stop hook."""
     from bridge.files import make_folder, usable
     from bridge.git.work import WorkDetector
     from bridge.setups.projects import project_lock
@@ -129,13 +111,11 @@ def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> in
     return 0
 
 
-def _outer(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
+def _outer(layout: Layout, request: StartRequest, asked: RunOptions, given: dict[str, Any]) -> int:
     from bridge.cli._summary import first_line
     from bridge.setups.wiggum.opening import open_outer
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    taken = {name: given[name] for name in ("live", "timeout", "retry_delay", "settings")}
-    asked = RunOptions(**taken, caps=taken_caps(given))
     with open_outer(layout, request, asked, lambda line: say(f"note: {line}")) as opened:
         if not given["quiet"]:
             say(first_line(opened.script, opened.settings))
@@ -154,7 +134,6 @@ class _WiggumRenderer(Renderer):
         self._current = 0
 
     def show(self, event: LoopEvent) -> None:
-        """Print one event."""
         if isinstance(event, OutputText) and not self._text:
             return
         super().show(event)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bridge.cli._help import Group, completes
-from bridge.cli._options import CAPS, NOTIFY, project_folder, project_option, settings_option
+from bridge.cli._help import Group
+from bridge.cli._options import notify_options, project_folder, project_option, run_options, settings_option
 from bridge.cli._terminal import Style, guarded, print_json, say, show, write
 from bridge.errors import ConfigurationError
+from bridge.loop.caps import VARIABLES
 from bridge.resources import os_text
+from bridge.setups.wiggum.breaker import Reaction, WiggumBreakerSettings
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -21,11 +23,19 @@ if TYPE_CHECKING:
 
     from bridge.setups.wiggum.checkpoints import Checkpoint
     from bridge.setups.wiggum.files import Layout
-
+    from bridge.setups.wiggum.install import InstalledFile
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _local = click.option("--local", is_flag=True, help="Use settings.local.json, which isn't shared.")
-_reaction = click.Choice(["off", "warn", "stop"])
+_COUNT, _MINUTES = (click.IntRange(0), "N"), (click.FloatRange(0), "MINUTES")
+_REACTION = (click.Choice(get_args(Reaction)), None)
+
+
+def _breaker_option(
+    flag: str, field: str, kind: tuple[click.ParamType[Any], str | None], text: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    default = getattr(WiggumBreakerSettings(), field)
+    return click.option(flag, field, type=kind[0], metavar=kind[1], help=f"{text}  [default: {default}]")
 
 
 @click.group(cls=Group)
@@ -44,102 +54,46 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
     return Layout(project_folder(project, tell=tell))
 
 
-def _start_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(
-        (
-            click.option(
-                "--mode",
-                type=click.Choice(["outer", "hook"]),
-                default="outer",
-                show_default=True,
-                help="A new process for each turn, or one Claude Code session.",
-            ),
-            click.option(
-                "--completion-promise",
-                metavar="TEXT",
-                help="The promise that ends the loop.  [default: $RALPH_COMPLETION_PROMISE, else COMPLETE]",
-            ),
-            click.option(
-                "--max-iterations",
-                type=click.IntRange(1),
-                metavar="N",
-                help="Stop after this many turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
-            ),
-            click.option(
-                "--max-minutes",
-                type=click.FloatRange(0, min_open=True),
-                metavar="MINUTES",
-                help="Stop after this many minutes, and end the turn under way; a session stops at its next stop.",
-            ),
-            *CAPS,
-            *NOTIFY,
-            click.option(
-                "--driver",
-                metavar="NAME|PATH",
-                shell_complete=completes("DRIVER"),
-                help="The driver to use, by path or name.  [default: claude-code]",
-            ),
-            click.option(
-                "--agent",
-                metavar="NAME|PATH",
-                shell_complete=completes("AGENT"),
-                help="The agent to use instead of a driver.",
-            ),
-            click.option("--live/--no-live", default=True, help="Show output as it comes."),
-            click.option(
-                "--timeout",
-                type=click.FloatRange(0, min_open=True),
-                metavar="MINUTES",
-                help="Time limit for each turn.",
-            ),
-            click.option(
-                "--retry-delay",
-                type=click.FloatRange(0),
-                metavar="SECONDS",
-                help="Pause after a failed turn; doubled after each further one, up to 30 s.  [default: 0.5]",
-            ),
-            click.option("--resume", is_flag=True, help="Continue from the existing state."),
-            click.option("--fresh", is_flag=True, help="Start over; state, plan and progress are kept aside."),
-            click.option("--force", is_flag=True, help="Write the templates again; old ones are kept aside."),
-            click.option(
-                "--no-change",
-                "no_change",
-                type=click.IntRange(0),
-                metavar="N",
-                help="Number of turns without changes that open the breaker.  [default: 3]",
-            ),
-            click.option(
-                "--same-error",
-                type=click.IntRange(0),
-                metavar="N",
-                help="Number of equal errors that open it.  [default: 5]",
-            ),
-            click.option(
-                "--output-decline", type=_reaction, help="What to do when answers get 70% shorter.  [default: warn]"
-            ),
-            click.option(
-                "--stuck", type=_reaction, help="What to do when the agent says that it is stuck.  [default: warn]"
-            ),
-            click.option(
-                "--cooldown",
-                type=click.FloatRange(0),
-                metavar="MINUTES",
-                help="Time until an open breaker may be tried again.  [default: 30]",
-            ),
-            click.option(
-                "--checkpoints/--no-checkpoints", default=None, help="Commit each turn's work.  [default: on]"
-            ),
-            click.option("--allow-empty", is_flag=True, help="Make a checkpoint even when nothing has changed."),
-            click.option("--no-verify", is_flag=True, help="Skip the commit hooks for checkpoints."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
 @wiggum.command()
 @click.argument("description", required=False)
-@_start_options
+@click.option(
+    "--mode",
+    type=click.Choice(["outer", "hook"]),
+    default="outer",
+    show_default=True,
+    help="A new process for each turn, or one Claude Code session.",
+)
+@run_options(
+    "promise",
+    "max_iterations",
+    "max_minutes",
+    *VARIABLES,
+    promise="The promise that ends the loop.  [default: $RALPH_COMPLETION_PROMISE, else COMPLETE]",
+    max_iterations="Stop after this many turns of the agent.  [default: $RALPH_MAX_ITERATIONS, else 50]",
+    max_minutes="Stop after this many minutes, and end the turn under way; a session stops at its next stop.",
+)
+@notify_options
+@run_options(
+    "driver",
+    "agent",
+    "live",
+    "timeout",
+    "retry_delay",
+    agent="The agent to use instead of a driver.",
+    live="Show output as it comes.",
+    retry_delay="Pause after a failed turn; doubled after each further one, up to 30 s.  [default: 0.5]",
+)
+@click.option("--resume", is_flag=True, help="Continue from the existing state.")
+@click.option("--fresh", is_flag=True, help="Start over; state, plan and progress are kept aside.")
+@click.option("--force", is_flag=True, help="Write the templates again; old ones are kept aside.")
+@_breaker_option("--no-change", "no_change", _COUNT, "Number of turns without changes that open the breaker.")
+@_breaker_option("--same-error", "same_error", _COUNT, "Number of equal errors that open it.")
+@_breaker_option("--output-decline", "on_output_decline", _REACTION, "What to do when answers get 70% shorter.")
+@_breaker_option("--stuck", "on_stuck", _REACTION, "What to do when the agent says that it is stuck.")
+@_breaker_option("--cooldown", "cooldown_minutes", _MINUTES, "Time until an open breaker may be tried again.")
+@click.option("--checkpoints/--no-checkpoints", default=None, help="Commit each turn's work.  [default: on]")
+@click.option("--allow-empty", is_flag=True, help="Make a checkpoint even when nothing has changed.")
+@click.option("--no-verify", is_flag=True, help="Skip the commit hooks for checkpoints.")
 @settings_option
 @project_option
 @_json
@@ -288,7 +242,7 @@ def install_hook(*, project: str | None, local: bool, command: str | None, force
         wanted = os_text(command) if command else None
         if wanted and not is_ours(wanted):
             raise ConfigurationError(f"--command {wanted!r}: expected a command that runs `ralph-bridge stop-hook`")
-        _changes(install(_layout(project).project, local=local, command=wanted, force=force))
+        _show(install(_layout(project).project, local=local, command=wanted, force=force))
         return 0
 
 
@@ -300,23 +254,20 @@ def uninstall_hook(*, project: str | None, local: bool) -> int:
     with guarded():
         from bridge.setups.wiggum.install import uninstall
 
-        _changes(uninstall(_layout(project).project, local=local))
+        _show(uninstall(_layout(project).project, local=local))
         return 0
 
 
-def _changes(changes: list[Any]) -> None:
+def _show(changes: Iterable[InstalledFile]) -> None:
     for each in changes:
-        (say if each.what == "kept" else _line)(
-            f"{each.what}: {each.path}" + (f" ({each.why})" if each.why else "")
-        )
-
-
-def _line(text: str) -> None:
-    write(f"{text}\n")
+        line = f"{each.what}: {each.path}" + (f" ({each.why})" if each.why else "")
+        if each.what == "kept":
+            say(line)
+        else:
+            write(f"{line}\n")
 
 
 def _checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:
-    """List checkpoints: number, commit, time, kind, subject."""
     return [
         (f"{each.run}  " if runs else "")
         + f"{each.iteration:>4}  {each.commit[:12]}  {each.time}  {each.kind:<8}  {tame(each.subject)}"

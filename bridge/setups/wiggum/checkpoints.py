@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import ConfigurationError, ProjectUnusable
@@ -21,69 +22,40 @@ if TYPE_CHECKING:
 
 _REFS = "refs/ralph/"
 Kind = Literal["commit", "agent", "snapshot"]
+"""Made by the host, by the agent, or on no branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointResult:
-    """What became of a checkpoint.
-
-    Attributes:
-        commit: the commit that holds it; '' when there was nothing to keep, or it failed.
-        warning: what people should know, or ''.
-    """
-
-    commit: str = ""
-    warning: str = ""
+    commit: str = ""  # that holds it; '' when there was nothing to keep, or it failed
+    warning: str = ""  # what people should know, or ''
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """One checkpoint.
-
-    Attributes:
-        iteration: the turn that it follows.
-        commit: the commit that holds it.
-        time: of that commit, ISO 8601.
-        kind: ``commit``: made by the host; ``agent``: by the agent; ``snapshot``: on no branch.
-        subject: its first line.
-        run: which run of the loop.
-    """
-
-    iteration: int
+    iteration: int  # the turn that it follows
     commit: str
-    time: str
+    time: str  # of that commit, ISO 8601
     kind: Kind
-    subject: str
-    run: str
+    subject: str  # the first line
+    run: str  # which run of the loop
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did: the checkpoint, what kept the state before it, and how many files changed."""
-
     checkpoint: Checkpoint
-    saved: str
-    changed: int
+    saved: str  # the commit that keeps what was there before
+    changed: int  # files
 
 
 def message(iteration: int, note: str = "") -> str:
-    """Return a checkpoint's commit message, as the specification has it."""
     return f"ralph: checkpoint iteration {iteration}{note}"
 
 
 def make(
     git: Repository | None, iteration: int, settings: Checkpointing, *, run: str, since: str, note: str = ""
 ) -> CheckpointResult:
-    """Keep the work of a turn.
-
-    Args:
-        git: the repository; None: there is none.
-        iteration: the turn's number.
-        settings: how.
-        run: names the run.
-        since: the commit that was checked out when the turn began.
-        note: behind the message.
-    """
+    """Keep the work of a turn that began `since` a commit; `note` ends the message."""
     if git is None or not settings.enabled:
         return CheckpointResult()
     tree = git.look()
@@ -95,8 +67,9 @@ def make(
             git.keep(_ref(run, iteration), tree.head)  # the agent has committed its work itself
             return CheckpointResult(tree.head)
         return CheckpointResult()
-    busy = git.busy(tree)
-    if not busy:
+    if busy := git.busy(tree):
+        why = f"{busy} under way"
+    else:
         done, left = git.commit(
             message(iteration, note), no_verify=settings.no_verify, allow_empty=settings.allow_empty
         )
@@ -110,8 +83,6 @@ def make(
         after = git.look()
         if after is not None and not git.work(after):
             return CheckpointResult()  # nothing but what hooks or attributes make equal again
-    else:
-        why = f"{busy} under way"
     kept = git.snapshot(message(iteration, note))
     if kept and git.keep(_ref(run, iteration), kept):
         return CheckpointResult(
@@ -132,8 +103,11 @@ def listed(git: Repository | None, run: str | None = None) -> list[Checkpoint]:
         name, _, number = ref.removeprefix(_REFS).rpartition("/")
         if not number.isdecimal():
             continue
-        found.append(Checkpoint(int(number), commit, time, _kind(git, commit, subject), subject, name))
-    return sorted(found, key=lambda each: (each.run, each.iteration))
+        kind = _kind(git, commit, subject)
+        found.append(
+            Checkpoint(iteration=int(number), commit=commit, time=time, kind=kind, subject=subject, run=name)
+        )
+    return sorted(found, key=attrgetter("run", "iteration"))
 
 
 def restore(git: Repository, wanted: Checkpoint, *, stamp: str) -> Restored:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.files import delete, make_folder, read_bytes, usable, write_atomic
-from bridge.setups.wiggum import files, json_text
+from bridge.setups.wiggum import files
+from bridge.setups.wiggum.json_text import inserted, node_at, parsed, removed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,44 +62,40 @@ def install(project: Path, *, local: bool, command: str | None, force: bool) -> 
 
     Raises:
         ConfigurationError: the settings are no JSON, or not as Claude Code wants them; nothing was changed.
-        ProjectUnusable: a file can't be written.
     """
     path = _settings(project, local=local)
     text = _read(path)
-    command = command or _found(text, str(path)) or default_command()
-    new = with_hook(text, command, str(path))
-    changes = [_written(path, text, new)]
+    if not command:
+        _, stop = _checked(text, str(path)) if text is not None and text.strip() else (None, None)
+        there = [stop[group]["hooks"][index]["command"] for group, index in _ours(stop)] if stop else []
+        command = there[0] if there else default_command()
+    changes = [_written(path, text, with_hook(text, command, str(path)))]
     target = project / ".claude" / "commands" / "ralph.md"
-    there = files.read_text(target)
-    if there is not None and _MARK not in there and not force:
-        changes.append(InstalledFile(target, "kept", "it isn't ours (--force overwrites it)"))
-    else:
-        # In a session the loop is started by the program that the hook is.
-        program = command.rpartition("stop-hook")[0].strip()
-        changes.append(_written(target, there, _command_file(program)))
-    return changes
+    old = files.read_text(target)
+    if old is not None and _MARK not in old and not force:
+        return [*changes, InstalledFile(target, "kept", "it isn't ours (--force overwrites it)")]
+    # In a session the loop is started by the program that the hook is.
+    program = command.rpartition("stop-hook")[0].strip()
+    return [*changes, _written(target, old, _command_file(program))]
 
 
 def uninstall(project: Path, *, local: bool) -> list[InstalledFile]:
     """Take the hook out of the settings, and remove the command file if it is still as it was written."""
     path = _settings(project, local=local)
     text = _read(path)
-    changes = [
-        _written(path, text, without_hook(text, str(path)))
-        if text is not None
-        else InstalledFile(path, "unchanged")
-    ]
+    changed = InstalledFile(path, "unchanged")
+    if text is not None:
+        changed = _written(path, text, without_hook(text, str(path)))
     target = project / ".claude" / "commands" / "ralph.md"
-    there = files.read_text(target)
-    given = _ALLOWED.search(there or "")
-    if there is None or given is None or there != _command_file(given[1]):
-        why = "it isn't as ralph-bridge wrote it" if there is not None else ""
-        changes.append(InstalledFile(target, "kept" if there is not None else "unchanged", why))
-    else:
-        with usable(target):
-            delete(target, missing=False)
-        changes.append(InstalledFile(target, "removed"))
-    return changes
+    old = files.read_text(target)
+    if old is None:
+        return [changed, InstalledFile(target, "unchanged")]
+    program = _ALLOWED.search(old)
+    if program is None or old != _command_file(program[1]):
+        return [changed, InstalledFile(target, "kept", "it isn't as ralph-bridge wrote it")]
+    with usable(target):
+        delete(target, missing=False)
+    return [changed, InstalledFile(target, "removed")]
 
 
 def with_hook(text: str | None, command: str, where: str) -> str:
@@ -107,39 +104,17 @@ def with_hook(text: str | None, command: str, where: str) -> str:
     if text is None or not text.strip():
         return json.dumps({"hooks": {"Stop": [entry]}}, indent=2) + "\n"
     hooks, stop = _checked(text, where)
-    if stop is not None and any(_ours_in(group) for group in stop):
-        return _with_command(text, stop, command)
-    top = json_text.root(text)
     if hooks is None:
-        return json_text.inserted(text, top, {"Stop": [entry]}, key="hooks")
-    inner = json_text.node(text, _start(top, "hooks"))
+        return inserted(text, node_at(text), {"Stop": [entry]}, key="hooks")
     if stop is None:
-        return json_text.inserted(text, inner, [entry], key="Stop")
-    return json_text.inserted(text, json_text.node(text, _start(inner, "Stop")), entry)
-
-
-def _with_command(text: str, stop: list[Any], command: str) -> str:
-    wanted = json.dumps(command, ensure_ascii=False)
-    for number in reversed([number for number, group in enumerate(stop) if _ours_in(group)]):
-        for index in reversed([index for index, each in enumerate(stop[number]["hooks"]) if _is_ours(each)]):
-            if stop[number]["hooks"][index]["command"] != command:
-                groups = json_text.node(text, _start(_stop_hooks(text), "Stop"))
-                inner = json_text.node(text, _start(json_text.node(text, groups.members[number][4]), "hooks"))
-                hook = json_text.node(text, inner.members[index][4])
-                _, end, _, _, start = next(each for each in hook.members if each[2] == "command")
-                text = text[:start] + wanted + text[end:]
-    return text
-
-
-def _stop_hooks(text: str) -> json_text.Node:
-    return json_text.node(text, _start(json_text.root(text), "hooks"))
-
-
-def _found(text: str | None, where: str) -> str | None:
-    """Return the command of the hook that is there already, or None."""
-    _, stop = _checked(text, where) if text is not None and text.strip() else (None, None)
-    ours = (each["command"] for group in stop or [] if _ours_in(group) for each in group["hooks"] if _is_ours(each))
-    return next(ours, None)
+        return inserted(text, node_at(text, "hooks"), [entry], key="Stop")
+    ours = _ours(stop)
+    for group, index in reversed(ours):
+        hook = node_at(text, "hooks", "Stop", group, "hooks", index)
+        there = hook.members[hook.position("command")]
+        if there.value != command:
+            text = text[: there.value_start] + json.dumps(command, ensure_ascii=False) + text[there.end :]
+    return text if ours else inserted(text, node_at(text, "hooks", "Stop"), entry)
 
 
 def without_hook(text: str, where: str) -> str:
@@ -148,59 +123,48 @@ def without_hook(text: str, where: str) -> str:
         return text
     while True:
         _, stop = _checked(text, where)
-        group = next((number for number, each in enumerate(stop or []) if _ours_in(each)), None)
-        if stop is None or group is None:
+        ours = _ours(stop or [])
+        if stop is None or not ours:
             return text
-        text = _cut(text, stop, group)
-
-
-def _cut(text: str, stop: list[Any], number: int) -> str:
-    top = json_text.root(text)
-    hooks = _stop_hooks(text)
-    groups = json_text.node(text, _start(hooks, "Stop"))
-    theirs = [each for each in stop[number]["hooks"] if not _is_ours(each)]
-    if theirs:
-        group = json_text.node(text, groups.members[number][4])
-        inner = json_text.node(text, _start(group, "hooks"))
-        mine = next(index for index, each in enumerate(stop[number]["hooks"]) if _is_ours(each))
-        return json_text.removed(text, inner, mine)
-    if len(stop) > 1:
-        return json_text.removed(text, groups, number)
-    if len(hooks.members) > 1:
-        return json_text.removed(text, hooks, [each[2] for each in hooks.members].index("Stop"))
-    return json_text.removed(text, top, [each[2] for each in top.members].index("hooks"))
+        group, index = ours[0]
+        hooks = node_at(text, "hooks")
+        if len(stop[group]["hooks"]) > sum(number == group for number, _ in ours):
+            text = removed(text, node_at(text, "hooks", "Stop", group, "hooks"), index)
+        elif len(stop) > 1:
+            text = removed(text, node_at(text, "hooks", "Stop"), group)
+        elif len(hooks.members) > 1:
+            text = removed(text, hooks, hooks.position("Stop"))
+        else:
+            text = removed(text, node_at(text), node_at(text).position("hooks"))
 
 
 def _checked(text: str, where: str) -> tuple[dict[str, Any] | None, list[Any] | None]:
     """Return the settings' hooks and those for Stop, None where there are none."""
-    document = json_text.parsed(text.removeprefix("\ufeff"), where)
+
+    def refused(what: str) -> ConfigurationError:
+        return ConfigurationError(f"{where}{what}\n  next: put it right; nothing was changed")
+
+    document = parsed(text.removeprefix("\ufeff"), where)
     if not isinstance(document, dict):
-        raise ConfigurationError(f"{where} holds no JSON object\n  next: put it right; nothing was changed")
+        raise refused(" holds no JSON object")
     hooks = document.get("hooks")
     if "hooks" in document and not isinstance(hooks, dict):
-        raise ConfigurationError(f"{where}: hooks is no object\n  next: put it right; nothing was changed")
-    if hooks is None:
-        return None, None
-    stop = hooks.get("Stop")
-    if "Stop" in hooks and not isinstance(stop, list):
-        raise ConfigurationError(f"{where}: hooks.Stop is no array\n  next: put it right; nothing was changed")
+        raise refused(": hooks is no object")
+    stop = (hooks or {}).get("Stop")
+    if hooks and "Stop" in hooks and not isinstance(stop, list):
+        raise refused(": hooks.Stop is no array")
     return hooks, stop
 
 
-def _start(of: json_text.Node, key: str) -> int:
-    found = of.member(key)
-    assert found is not None
-    return found[1]
-
-
-def _ours_in(group: object) -> bool:
-    inner = group.get("hooks") if isinstance(group, dict) else None
-    return isinstance(inner, list) and any(_is_ours(each) for each in inner)
-
-
-def _is_ours(hook: object) -> bool:
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and is_ours(command)
+def _ours(stop: list[Any]) -> list[tuple[int, int]]:
+    """Return where our hook stands: the group, and the place in it."""
+    groups = [each.get("hooks") if isinstance(each, dict) else None for each in stop]
+    return [
+        (number, index)
+        for number, group in enumerate(groups)
+        for index, hook in enumerate(group if isinstance(group, list) else ())
+        if isinstance(command := hook.get("command") if isinstance(hook, dict) else None, str) and is_ours(command)
+    ]
 
 
 def _settings(project: Path, *, local: bool) -> Path:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridge.errors import ConfigurationError
 
@@ -17,24 +16,23 @@ _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An object or an array in a text.
+class Member(NamedTuple):
+    start: int  # with its key
+    end: int
+    key: str | None  # None in an array
+    value: Any
+    value_start: int
 
-    Attributes:
-        start: where its bracket opens.
-        end: behind its closing bracket.
-        members: for each member, where it starts (with its key) and ends, its key (None in an array), its
-            value, and where that value starts.
-    """
+
+class Node(NamedTuple):
+    """An object or an array in a text, from its opening bracket to behind its closing one."""
 
     start: int
     end: int
-    members: tuple[tuple[int, int, str | None, Any, int], ...]
+    members: tuple[Member, ...]
 
-    def member(self, key: str) -> tuple[Any, int] | None:
-        """Return a member's value and where it starts."""
-        return next(((value, start) for _, _, name, value, start in self.members if name == key), None)
+    def position(self, key: str) -> int:
+        return [each.key for each in self.members].index(key)
 
 
 def parsed(text: str, where: str) -> Any:
@@ -53,11 +51,11 @@ def parsed(text: str, where: str) -> Any:
 
     try:
         return json.loads(text, object_pairs_hook=pairs)
-    except ValueError as error:
-        if isinstance(error, ConfigurationError):
-            raise
+    except ConfigurationError:
+        raise
+    except ValueError as error:  # also a number with more digits than Python takes
         line = getattr(error, "lineno", 1)
-        shown = text.splitlines()[line - 1].strip()[:80] if text.splitlines()[line - 1 : line] else ""
+        shown = "".join(text.splitlines()[line - 1 : line]).strip()[:80]
         raise ConfigurationError(
             f"{where}, line {line}: {getattr(error, 'msg', error)}: {shown!r}\n"
             "  expected: strict JSON, without comments and without a comma behind the last entry\n"
@@ -67,8 +65,16 @@ def parsed(text: str, where: str) -> Any:
         raise ConfigurationError(f"{where} is nested too deeply\n  next: look at it; nothing was changed") from None
 
 
-def node(text: str, start: int) -> Node:
-    """Look at the object or array that starts here; the text as a whole is valid."""
+def node_at(text: str, *path: str | int) -> Node:
+    """Look at the document, or at what is in it behind these keys and indices; the text as a whole is valid."""
+    found = _node(text, _skip(text, 1 if text.startswith("\ufeff") else 0))
+    for step in path:
+        index = step if isinstance(step, int) else found.position(step)
+        found = _node(text, found.members[index].value_start)
+    return found
+
+
+def _node(text: str, start: int) -> Node:
     is_object = text[start] == "{"
     members = []
     at = _skip(text, start + 1)
@@ -79,45 +85,40 @@ def node(text: str, start: int) -> Node:
             at = _skip(text, _skip(text, at) + 1)
         value_start = at
         value, at = _DECODER.raw_decode(text, at)
-        members.append((begin, at, key, value, value_start))
+        members.append(Member(begin, at, key, value, value_start))
         at = _skip(text, at)
         at = _skip(text, at + 1) if text[at] == "," else at
     return Node(start, at + 1, tuple(members))
 
 
-def inserted(text: str, at: Node, value: Any, *, key: str | None = None) -> str:
+def inserted(text: str, node: Node, value: Any, *, key: str | None = None) -> str:
     """Add a member at the end of an object (with a key) or array, indented as what is around it."""
-    step = _step(text)
-    if at.members:
-        before = _indent(text, at.members[-1][0])
-        gap = f"\n{before}" if before is not None else " "
-        prefix, suffix, target = f",{gap}", "", at.members[-1][1]
-        depth = before
+    found = re.search(r"\n([ \t]+)\S", text)
+    step = found[1] if found else "  "
+    if node.members:
+        depth = _indent(text, node.members[-1].start)
+        gap = f"\n{depth}" if depth is not None else " "
+        prefix, suffix, target, rest = f",{gap}", "", node.members[-1].end, node.members[-1].end
     else:
-        outer = _indent(text, at.start) or _line_indent(text, at.start)
+        line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
+        outer = line[: len(line) - len(line.lstrip())]
         depth = outer + step
-        prefix, suffix, target = f"\n{depth}", f"\n{outer}", at.start + 1
+        prefix, suffix, target, rest = f"\n{depth}", f"\n{outer}", node.start + 1, node.end - 1
     shown = json.dumps(value, indent=step if depth is not None else None, ensure_ascii=False)
     shown = shown.replace("\n", f"\n{depth}") if depth is not None else shown
     named = f"{json.dumps(key)}: {shown}" if key is not None else shown
-    rest = text[at.end - 1 :] if not at.members else text[target:]
-    new = text[:target] + prefix + named + suffix + rest
+    new = text[:target] + prefix + named + suffix + text[rest:]
     return new if "\r\n" not in text else re.sub(r"(?<!\r)\n", "\r\n", new)
 
 
-def removed(text: str, at: Node, index: int) -> str:
+def removed(text: str, node: Node, index: int) -> str:
     """Cut a member out of an object or array, with its comma."""
-    begin, end = at.members[index][:2]
-    if len(at.members) == 1:
-        return text[: at.start + 1] + text[at.end - 1 :]
+    begin, end = node.members[index][:2]
+    if len(node.members) == 1:
+        return text[: node.start + 1] + text[node.end - 1 :]
     if index:
-        return text[: at.members[index - 1][1]] + text[end:]
-    return text[:begin] + text[at.members[1][0] :]
-
-
-def root(text: str) -> Node:
-    """Look at the document itself, which is an object."""
-    return node(text, _skip(text, 1 if text.startswith("\ufeff") else 0))
+        return text[: node.members[index - 1].end] + text[end:]
+    return text[:begin] + text[node.members[1].start :]
 
 
 def _skip(text: str, at: int) -> int:
@@ -130,13 +131,3 @@ def _indent(text: str, at: int) -> str | None:
     """Return the white space in front of what starts a line; None when it doesn't."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line if not line.strip() and "\n" in text[:at] else None
-
-
-def _line_indent(text: str, at: int) -> str:
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _step(text: str) -> str:
-    found = re.search(r"\n([ \t]+)\S", text)
-    return found[1] if found else "  "

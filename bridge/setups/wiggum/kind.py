@@ -25,21 +25,10 @@ def _state(project: Path, _setup: Setup | None) -> Path:
 def _open(
     project: Path, _setup: Setup | None, asked: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
-    from bridge.resources import os_text
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.opening import environment_defaults, open_outer
-    from bridge.setups.wiggum.task import StartRequest
+    from bridge.setups.wiggum.opening import open_outer, start_request
 
-    tools = (("driver", asked.script("driver")), ("agent", asked.script("agent")))
-    request = StartRequest(
-        description=None if asked.task is None else os_text(asked.task),
-        promise=None if asked.promise is None else os_text(asked.promise),
-        max_iterations=asked.max_iterations,
-        environment=environment_defaults(asked.max_iterations, asked.promise),
-        max_minutes=asked.max_minutes,
-        tool=next((f"{kind} {script}" for kind, script in tools if script is not None), None),
-    )
-    return open_outer(Layout(project), request, asked, tell)
+    return open_outer(Layout(project), start_request(asked), asked, tell)
 
 
 def _own_files(_project: Path, _home: Path) -> Files:

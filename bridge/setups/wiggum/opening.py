@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.driver import Driver
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
@@ -26,6 +26,7 @@ from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import check, prepare
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
 from bridge.setups.wiggum.store import OuterStore
+from bridge.setups.wiggum.task import StartRequest
 from bridge.turn.agent import AgentTool
 from bridge.turn.driver import DriverTool
 
@@ -37,29 +38,17 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.options import RunOptions
     from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.state import EnvironmentDefaults, WiggumState
-    from bridge.setups.wiggum.task import StartRequest
+    from bridge.setups.wiggum.state import WiggumState
 
 _TOOL = "driver claude-code"
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OuterLoop(Opened):
-    """A loop that may start, or that is over because there is nothing left to do.
+    """A loop that may start, or that is over because there is nothing left to do."""
 
-    Attributes:
-        layout: the project.
-        active: holds the project's lock and record.
-        state: where the loop stands.
-        tool: runs the agent.
-        settings: how to run it.
-        policy: decides.
-        store: keeps its files.
-    """
-
-    layout: Layout
     active: ActiveRun
     state: WiggumState
     tool: DriverTool | AgentTool
@@ -69,14 +58,12 @@ class OuterLoop(Opened):
 
     @property
     def script(self) -> Driver | Agent:
-        """What the tool runs."""
         if isinstance(self.tool, AgentTool):
             return self.tool.agent
         assert isinstance(self.tool.driver, Driver)
         return self.tool.driver
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """Run it; see :func:`bridge.loop.runner.run_loop`."""
         state = OuterState(self.state.iteration, saved=self.state)
         return run_loop(self.tool, self.policy, self.store, self.settings, active=self.active, state=state)
 
@@ -86,12 +73,6 @@ def open_outer(
     layout: Layout, request: StartRequest, asked: RunOptions, tell: Callable[[str], None]
 ) -> Iterator[OuterLoop]:
     """Take the project's lock, prepare the state and load the tool, all of which is let go of when the block ends.
-
-    Args:
-        layout: the project.
-        request: what is asked for.
-        asked: how the tool is run.
-        tell: gets what people should know of it.
 
     Raises:
         bridge.errors.ProjectBusy: another loop is running there.
@@ -134,20 +115,30 @@ def open_outer(
         settings = replace(settings, limits=Limits(state.max_iterations or None, 0, seconds))
         store = OuterStore(layout, probe, logs_bytes=waits.turn_logs_bytes, for_agent=isinstance(tool, AgentTool))
         policy = OuterPolicy(RETRY_DELAY if asked.retry_delay is None else asked.retry_delay, waits.pauses)
-        yield OuterLoop(layout, active, state, tool, settings, policy, store)
+        yield OuterLoop(active=active, state=state, tool=tool, settings=settings, policy=policy, store=store)
 
 
-def environment_defaults(most: int | None, promise: str | None) -> EnvironmentDefaults:
-    """Return what the environment says of those limits that nobody has given.
+def start_request(asked: RunOptions, **more: Any) -> StartRequest:
+    """Say what is asked for; `more` of the request's fields are wiggum's own.
 
     Raises:
-        ConfigurationError: it says what makes no sense.
+        ConfigurationError: the environment says what makes no sense of a limit that isn't given.
     """
-    beside = {ENV_MAX_ITERATIONS: most, ENV_PROMISE: promise}
+    promise = None if asked.promise is None else os_text(asked.promise)
+    beside = {ENV_MAX_ITERATIONS: asked.max_iterations, ENV_PROMISE: promise}
     found = read_environment({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
     if found.wrong:
         raise ConfigurationError(f"{found.wrong[0]}\n  next: put the variable right, or unset it")
-    return found
+    tools = (("driver", asked.script("driver")), ("agent", asked.script("agent")))
+    return StartRequest(
+        description=None if asked.task is None else os_text(asked.task),
+        promise=promise,
+        max_iterations=asked.max_iterations,
+        environment=found,
+        max_minutes=asked.max_minutes,
+        tool=next((f"{kind} {script}" for kind, script in tools if script is not None), None),
+        **more,
+    )
 
 
 def _check_program(layout: Layout, request: StartRequest, settings: LoopSettings, asked: RunOptions) -> None:

@@ -36,12 +36,10 @@ class Items(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All of them."""
         return len(self.done) + len(self.todo)
 
     @property
     def complete(self) -> bool:
-        """True when there are items and all are ticked."""
         return bool(self.done) and not self.todo
 
 
@@ -57,17 +55,17 @@ def read_items(text: str) -> Items:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One iteration's entry; `timestamp` is '' without one, `auto` says that the host wrote it."""
+    """One iteration's entry."""
 
     iteration: int
-    timestamp: str = ""
+    timestamp: str = ""  # '' without one
     completed: tuple[str, ...] = ()
     attempted: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
-    auto: bool = False
+    auto: bool = False  # the host wrote it
 
 
 def read_blocks(text: str) -> tuple[Block, ...]:
@@ -78,7 +76,6 @@ def read_blocks(text: str) -> tuple[Block, ...]:
 
 
 def count_blocks(text: str, iteration: int) -> int:
-    """Say how many blocks a file has for an iteration."""
     return sum(int(each["number"]) == iteration for each in _HEADING.finditer(text))
 
 
@@ -112,8 +109,8 @@ def _block(heading: re.Match[str], body: str) -> Block:
             _add(current, line)
     time = _TIME.search(heading["rest"])
     return Block(
-        int(heading["number"]),
-        time[0] if time else "",
+        iteration=int(heading["number"]),
+        timestamp=time[0] if time else "",
         **{name: tuple(entries) for name, entries in sections.items()},
         auto=_AUTO in heading["rest"],
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.files import ANYWHERE, make_folder, usable, write_atomic
@@ -13,20 +13,19 @@ from bridge.setups.projects import project_lock
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import cooled_at, timestamp
+from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
 from bridge.setups.wiggum.state import WiggumState, is_promise
 from bridge.setups.wiggum.task import StartRequest, TaskFiles, digest, name_of, settle, write
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from datetime import datetime
 
     from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
 
-_T = TypeVar("_T")
-_OWN = (".claude/ralph-state.json", ".claude/ralph/", ".claude/.ralph-*", ".claude/ralph-loop.local.md")
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
 
@@ -44,9 +43,9 @@ def prepare(layout: Layout, probe: WorkDetector, request: StartRequest, now: dat
     Raises:
         ConfigurationError: there is no task, or the promise is none.
         LoopRefused: the state is another task's or session's, or its circuit is open.
-        ProjectUnusable: a file can't be written.
     """
-    return _refusals_logged(layout, _Start(layout, probe, request, now).prepare)
+    with _refusals_logged(layout):
+        return _Start(layout, probe, request, now).prepare()
 
 
 def check(layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> bool:
@@ -59,16 +58,15 @@ def check(layout: Layout, probe: WorkDetector, request: StartRequest, now: datet
         StateUnreadable: of the loop to go on with.
         ProjectBusy: another loop is at work.
     """
-    decided = partial(_refusals_logged, layout, _Start(layout, probe, request, now).decide)
-    if not layout.folder.is_dir():
-        return not decided().over
-    with project_lock(layout.folder, layout.project):
-        return not decided().over
+    lock = project_lock(layout.folder, layout.project) if layout.folder.is_dir() else nullcontext()
+    with lock, _refusals_logged(layout):
+        return not _Start(layout, probe, request, now).decide().over
 
 
-def _refusals_logged(layout: Layout, do: Callable[[], _T]) -> _T:
+@contextmanager
+def _refusals_logged(layout: Layout) -> Iterator[None]:
     try:
-        return do()
+        yield
     except LoopRefused as error:
         if layout.folder.is_dir():
             files.log(layout, f"start is refused: {error}", "WARN")
@@ -76,21 +74,13 @@ def _refusals_logged(layout: Layout, do: Callable[[], _T]) -> _T:
 
 
 class _Decided(NamedTuple):
-    """What a start comes to; nothing is written yet.
+    """What a start comes to; nothing is written yet."""
 
-    Attributes:
-        before: the state of the active or the last loop.
-        unreadable: why that can't be read, or ''.
-        over: why the loop to go on with is over, though nobody has written that down; then nothing else is decided.
-        state: what the loop goes on with; None: it begins anew.
-        task: what the files will be.
-    """
-
-    before: WiggumState | None
-    unreadable: str
-    over: str = ""
-    state: WiggumState | None = None
-    task: TaskFiles | None = None
+    before: WiggumState | None  # of the active or the last loop
+    unreadable: str  # why that can't be read, or ''
+    over: str = ""  # why the loop to go on with is over, though nobody wrote it down; nothing else is decided then
+    state: WiggumState | None = None  # what the loop goes on with; None: it begins anew
+    task: TaskFiles | None = None  # what the files will be
 
 
 class _Start:
@@ -104,7 +94,6 @@ class _Start:
         self.notices: list[str] = []
 
     def decide(self) -> _Decided:
-        """Decide what the start comes to, or refuse it."""
         layout, request = self.layout, self.request
         self._check_options()
         before, unreadable = self._before()
@@ -113,15 +102,10 @@ class _Start:
         self._check_task()
         state = None if before is None or request.fresh else self._continued(before)
         promise = self._use_environment(state)
-        return _Decided(
-            before,
-            unreadable,
-            state=state,
-            task=settle(layout, replace(self.request, promise=promise), before, state),
-        )
+        task = settle(layout, replace(self.request, promise=promise), before, state)
+        return _Decided(before, unreadable, state=state, task=task)
 
     def prepare(self) -> Prepared:
-        """See :func:`prepare`."""
         layout, (before, unreadable, over, state, task) = self.layout, self.decide()
         if task is None:
             assert before is not None
@@ -130,7 +114,11 @@ class _Start:
             kept = files.set_aside(layout, layout.state, timestamp(self.now))
             if unreadable:
                 self.notices.append(f"{unreadable}; it is kept as {kept}, the loop begins anew")
-        self._make_folders()
+        with usable(layout.folder):
+            make_folder(layout.folder)
+            write_atomic(layout.folder / ".gitignore", "*\n")
+        if self.probe.git is not None:
+            self.probe.git.exclude(*FILES.own)  # git must not take the loop's own files for work
         files.clear_cancel(layout)
         # Another program's state may count the items without a plan: a new one would deny them.
         counts = state is not None and not state.run_id and state.total_items > 0
@@ -245,14 +233,6 @@ class _Start:
         self.request = replace(request, max_iterations=most, promise=promise)
         return promise
 
-    def _make_folders(self) -> None:
-        """Make the folders, and keep git from taking the loop's own files for work."""
-        with usable(self.layout.folder):
-            make_folder(self.layout.folder)
-            write_atomic(self.layout.folder / ".gitignore", "*\n")
-        if self.probe.git is not None:
-            self.probe.git.exclude(*_OWN)
-
     def _new(self, task: TaskFiles) -> WiggumState:
         items, now = files.read_plan(self.layout), timestamp(self.now)
         description = self.request.description or task.prompt
@@ -318,7 +298,6 @@ def _limit_refusal(state: WiggumState) -> LoopRefused:
 
 
 def _with_task(state: WiggumState, before: WiggumState, task: TaskFiles) -> WiggumState:
-    """Put into a state that goes on what PROMPT.md has become."""
     hashed = digest(task.prompt)
     return replace(
         state,
@@ -331,24 +310,23 @@ def _with_task(state: WiggumState, before: WiggumState, task: TaskFiles) -> Wigg
 
 def _with_request(state: WiggumState, request: StartRequest) -> WiggumState:
     """Let what was asked for win over what the state says."""
-    named = {
-        name
-        for name, value in (("max_iterations", request.max_iterations), ("completion_promise", request.promise))
-        if value is not None
+    wanted = {
+        "max_iterations": request.max_iterations,
+        "completion_promise": request.promise,
+        "max_minutes": request.max_minutes,
+        "breaker_settings": request.breaker,
+        "checkpoints": request.checkpoints,
+        "tool": request.tool,
     }
+    named: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
     return replace(
         state,
+        **named,
         mode=request.mode,
-        max_iterations=state.max_iterations if request.max_iterations is None else request.max_iterations,
-        max_minutes=state.max_minutes if request.max_minutes is None else request.max_minutes,
-        completion_promise=state.completion_promise if request.promise is None else request.promise,
         by_default=tuple(each for each in state.by_default if each not in named),
         # A promise that was named is what completes the loop; without one, a plan that is done will do.
         plan_completes=state.plan_completes
         and request.promise is None
         and (request.mode == "outer" or not state.run_id),
-        breaker_settings=request.breaker or state.breaker_settings,
-        checkpoints=request.checkpoints or state.checkpoints,
-        tool=request.tool or state.tool,
         session_id=request.session_id if request.mode == "hook" else None,
     )

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as packaged
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridge.errors import LoopRefused
 from bridge.files import ANYWHERE, make_folder, to_bytes, usable, write_atomic
@@ -34,12 +34,12 @@ _SECTION = re.compile(r"^## Current State[ \t]*\r?\n(?P<body>.*?)(?=^#|\Z)", re.
 _HEADING = re.compile(r"\A\s*#[ \t]*(?:Task|Fix plan|Progress):[ \t]*([^\r\n]*)", re.IGNORECASE)
 _PROMISE = re.compile(r"<promise>(.*?)</promise>", re.DOTALL)
 _ONLY = "When all of it is done, and not before, say this, and no other promise:"
-_CURRENT = ("iteration_count", "last_action", "remaining_count")
-_LINES = (
-    (re.compile(r"^(-[ \t]*Iteration:)[^\r\n]*", re.MULTILINE), "iteration_count"),
-    (re.compile(r"^(-[ \t]*Last action:)[^\r\n]*", re.MULTILINE), "last_action"),
-    (re.compile(r"^(-[ \t]*Remaining items:)[^\r\n]*", re.MULTILINE), "remaining_count"),
-)
+_CURRENT = {
+    "iteration_count": re.compile(r"^(-[ \t]*Iteration:)[^\r\n]*", re.MULTILINE),
+    "last_action": re.compile(r"^(-[ \t]*Last action:)[^\r\n]*", re.MULTILINE),
+    "remaining_count": re.compile(r"^(-[ \t]*Remaining items:)[^\r\n]*", re.MULTILINE),
+}
+"""The lines of "Current State", by what stands in them."""
 _NAME = 120
 # A prompt that hands out the items of a plan is of no task in particular.
 _OF_ANY = re.compile(
@@ -50,24 +50,11 @@ _OF_ANY = re.compile(
 _OF_ONE = re.compile(r"^#{1,3}[ \t]*(?:Task|Objective)\b|^Task:", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StartRequest:
-    """What was asked for; None stands for "as before, else the default".
+    """What was asked for; None stands for "as before, else the default". See also the fields of `WiggumState`."""
 
-    Attributes:
-        description: the task, in words.
-        mode: who keeps the agent going.
-        promise, max_iterations, max_minutes, breaker, checkpoints: see
-            :class:`~bridge.setups.wiggum.state.WiggumState`.
-        tool: likewise.
-        environment: what stands for a promise and iterations that nobody has named.
-        session_id: the session that asks, or None.
-        resume: go on with whatever state there is.
-        fresh: begin anew, whatever state there is.
-        force: write the templates anew; what was there is kept aside.
-    """
-
-    description: str | None = None
+    description: str | None = None  # the task, in words
     mode: Mode = "outer"
     promise: str | None = None
     max_iterations: int | None = None
@@ -76,30 +63,22 @@ class StartRequest:
     checkpoints: Checkpointing | None = None
     tool: str | None = None
     environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
-    session_id: str | None = None
-    resume: bool = False
-    fresh: bool = False
-    force: bool = False
+    session_id: str | None = None  # the session that asks
+    resume: bool = False  # go on with whatever state there is
+    fresh: bool = False  # begin anew, whatever state there is
+    force: bool = False  # write the templates anew; what was there is kept aside
 
 
-class TaskFiles(NamedTuple):
-    """What the files will be; nothing is written yet.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFiles:
+    """What the files will be; nothing is written yet."""
 
-    Attributes:
-        prompt: PROMPT.md, as the loop will have it.
-        promise: what completes the loop.
-        adopted: PROMPT.md alone has named that promise.
-        anew: the other files to write anew; the old ones are set aside.
-        values: for the templates.
-        notices: for people.
-    """
-
-    prompt: str
-    promise: str
-    adopted: bool
-    anew: tuple[str, ...]
-    values: dict[str, str]
-    notices: tuple[str, ...]
+    prompt: str  # PROMPT.md, as the loop will have it
+    promise: str  # what completes the loop
+    adopted: bool  # PROMPT.md alone has named that promise
+    anew: tuple[str, ...]  # the other files to write anew; the old ones are set aside
+    values: dict[str, str]  # for the templates
+    notices: tuple[str, ...]  # for people
 
 
 def digest(text: str) -> str:
@@ -121,7 +100,7 @@ def settle(
 
     Args:
         layout: the project.
-        request: what was asked for; its promise is the one that was named, or that the environment has.
+        request: its promise is the one that was named, or that the environment has.
         before: the state of the active loop, or of the last one.
         goes_on: that state, where the loop goes on with it.
 
@@ -156,12 +135,12 @@ def settle(
         notices.append("PROMPT.md is kept as it is: the description only names the task (--force rewrites it)")
     promise, prompt = _promise(request, prompt, values["completion_promise"], notices)
     return TaskFiles(
-        prompt,
-        promise,
-        promise != values["completion_promise"],
-        tuple(_anew(layout, request, values, written=bool(made), begins=goes_on is None)),
-        values,
-        tuple(notices),
+        prompt=prompt,
+        promise=promise,
+        adopted=promise != values["completion_promise"],
+        anew=tuple(_anew(layout, request, values, written=bool(made), begins=goes_on is None)),
+        values=values,
+        notices=tuple(notices),
     )
 
 
@@ -207,10 +186,11 @@ def _is_for(
     wanted = " ".join(description.split())
     if made is not None:
         return " ".join(made["objective"].split()) == wanted
-    if goes_on is not None and goes_on.task_hash in ("", digest(description)):
-        named = goes_on.task_hash or goes_on.task_name == name_of(description)
-        if named:
-            return True  # people may have worked on the prompt since
+    if goes_on is not None and (
+        goes_on.task_hash == digest(description)
+        or (not goes_on.task_hash and goes_on.task_name == name_of(description))
+    ):
+        return True  # people may have worked on the prompt since
     if before is not None and (before.task_hash, before.prompt_hash) == (digest(description), digest(text)):
         return True
     if task := task_of(text):
@@ -253,7 +233,6 @@ def _anew(
 
 
 def template(name: str) -> str:
-    """Read a packaged template."""
     return (packaged("bridge.setups.wiggum") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -267,34 +246,27 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 
 
 @cache
-def _pattern(name: str) -> re.Pattern[str]:
-    """Return a pattern of all that a template can become."""
+def _filled_prompt() -> re.Pattern[str]:
+    """Return a pattern of all that the template of PROMPT.md can become."""
     seen: set[str] = set()
     parts = []
-    for part, value in _parts(template(name).strip()):
-        parts.append(re.escape(part))
-        if value in _CURRENT:
+    for number, part in enumerate(_PLACEHOLDER.split(template("PROMPT.md").strip())):
+        if number % 2 == 0:
+            parts.append(re.escape(part))
+        elif part in _CURRENT:
             parts.append(r"[^\n]*")
-        elif value:
-            parts.append(f"(?P={value})" if value in seen else f"(?P<{value}>.+?)")
-            seen.add(value)
+        else:
+            parts.append(f"(?P={part})" if part in seen else f"(?P<{part}>.+?)")
+            seen.add(part)
     return re.compile("".join(parts), re.DOTALL)
 
 
-def _parts(text: str) -> Iterator[tuple[str, str]]:
-    end = 0
-    for found in _PLACEHOLDER.finditer(text):
-        yield text[end : found.start()], found[1]
-        end = found.end()
-    yield text[end:], ""
-
-
-def filled_by(text: str, name: str = "PROMPT.md") -> dict[str, str] | None:
-    """Return the values that a text was made with out of a template; None when it is another text, or edited.
+def filled_by(text: str) -> dict[str, str] | None:
+    """Return the values that a prompt was made with out of the template; None when it is another one, or edited.
 
     The lines of "Current State" may say anything: agents bring them up to date.
     """
-    found = _pattern(name).fullmatch(text.replace("\r\n", "\n").strip())
+    found = _filled_prompt().fullmatch(text.replace("\r\n", "\n").strip())
     return found.groupdict() if found else None
 
 
@@ -329,8 +301,8 @@ def turn_prompt(text: str, state: WiggumState, number: int) -> str:
 
     def current(section: re.Match[str]) -> str:
         body = section["body"]
-        for pattern, name in _LINES:
+        for name, pattern in _CURRENT.items():
             body = pattern.sub(lambda line, name=name: f"{line[1]} {values[name]}", body)
-        return section[0][: -len(section["body"])] + body if section["body"] else section[0]
+        return section[0].removesuffix(section["body"]) + body
 
     return filled(_SECTION.sub(current, text), values)

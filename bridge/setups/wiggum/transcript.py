@@ -32,17 +32,11 @@ _MOST_OF_LINE = 1024 * 1024
 
 
 class LastMessage(NamedTuple):
-    """The last words in a transcript.
-
-    Attributes:
-        text: of the assistant.
-        final: nothing behind them says that more is to come.
-        whole: nothing is cut off behind them, only tools were used: they are the last ones if no more come.
-    """
+    """The assistant's last words in a transcript."""
 
     text: str = ""
-    final: bool = False
-    whole: bool = False
+    final: bool = False  # nothing behind them says that more is to come
+    whole: bool = False  # nothing is cut off behind them, only tools were used: the last ones if no more come
 
 
 def last_message(
@@ -120,13 +114,14 @@ def printed(path: Path) -> str | None:
 
 def _printed_results(data: bytes) -> list[str] | None:
     """Return the results that JSON holds, a document or one a line; None of what holds no JSON objects."""
-    with suppress(ValueError, RecursionError):
+    try:
         whole = json.loads(data)
-        entries = whole if isinstance(whole, list) else [whole]
-        results = [each.get("result") for each in entries if isinstance(each, dict)]
-        return [each for each in results if isinstance(each, str)] if results else None
-    objects = [entry for line in data.splitlines() if (entry := _parsed(line))]
-    results = [each.get("result") for each in objects if each.get("type") == "result"]
+    except (ValueError, RecursionError):
+        objects = [entry for line in data.splitlines() if (entry := _parsed(line))]
+        results = [each.get("result") for each in objects if each.get("type") == "result"]
+    else:
+        objects = [each for each in (whole if isinstance(whole, list) else [whole]) if isinstance(each, dict)]
+        results = [each.get("result") for each in objects]
     return [each for each in results if isinstance(each, str)] if objects else None
 
 
@@ -218,19 +213,13 @@ def _kinds(content: object) -> set[object]:
 
 
 class _Result(NamedTuple):
-    """A tool's result: whose, of which call, and the error's text; None of a success."""
-
     tool: str
     call: str
-    error: str | None
+    error: str | None  # its text; None of a success
 
 
 def standing_errors(entries: Iterable[dict[str, Any]]) -> tuple[str, ...]:
-    """Return what tells the errors that tools ended with from others, oldest first.
-
-    Args:
-        entries: the events of one turn, in their order: of a transcript, or of a CLI's output.
-    """
+    """Return what tells the errors that the tools of a turn ended with from others, oldest first."""
     names: dict[str, str] = {}
     wrong: dict[str, list[str]] = {}
     for entry in entries:

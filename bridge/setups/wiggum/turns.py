@@ -185,8 +185,8 @@ def _append_block(layout: Layout, facts: TurnFacts, blockers: tuple[str, ...], n
     if progress.count_blocks(text, turn.number) > turn.blocks:
         return
     block = progress.Block(
-        turn.number,
-        timestamp(now),
+        iteration=turn.number,
+        timestamp=timestamp(now),
         completed=facts.ticked,
         attempted=(facts.failure,) if facts.failure else (),
         next=facts.items.todo[:1],

@@ -334,7 +334,9 @@ def test_both_forms_of_progress() -> None:
 
 
 def test_the_hosts_block_is_read_back() -> None:
-    text = host_block(Block(7, "2026-01-02T03:04:05Z", completed=("a\nb",), attempted=("c",), blockers=("d",)))
+    text = host_block(
+        Block(iteration=7, timestamp="2026-01-02T03:04:05Z", completed=("a\nb",), attempted=("c",), blockers=("d",))
+    )
     [block] = read_blocks(text)
     assert (block.iteration, block.auto, block.completed, block.attempted) == (7, True, ("a b",), ("c",))
     assert (block.next, block.blockers) == ((), ("d",))
