@@ -67,7 +67,7 @@ def _request(asked: RunOptions, given: dict[str, Any]) -> StartRequest:
     from bridge.setups.wiggum.opening import start_request
     from bridge.setups.wiggum.state import Checkpointing
 
-    limits = {each.name: given.get(each.name) for each in fields(WiggumBreakerSettings)}
+    limits: dict[str, Any] = {each.name: given.get(each.name) for each in fields(WiggumBreakerSettings)}
     limits = {name: limit for name, limit in limits.items() if limit is not None}
     checkpoints = None
     if given["checkpoints"] is not None or given["allow_empty"] or given["no_verify"]:

@@ -14,7 +14,15 @@ from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, guarded, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.options import RunOptions
-from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
+from bridge.setups.ralph_loop.controller import (
+    LOOP_MODES,
+    RalphRequest,
+    Refusal,
+    help_text,
+    parse,
+    run_original,
+    usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 
 def run_setup(setup: Setup | None, options: RunOptions, *, quiet: bool) -> int:
     """``ralph-bridge run`` in a ralph-loop setup."""
-    from bridge.setups.ralph_loop.preflight import default_mode
+    from bridge.setups.ralph_loop.settings import default_mode
 
     assert setup is not None
     if options.prompt is not None:
@@ -56,7 +64,7 @@ def _seen_from(folder: Path, path: str) -> str:
 
 def controller(path: Path, words: Sequence[str]) -> int:
     """Do what the controller at `path` would, called with `words` in the working folder."""
-    from bridge.setups.ralph_loop.detect import at
+    from bridge.setups.ralph_loop.kind import at
     from bridge.setups.unserved import refuse
 
     strict, unlifted = (bool(os.environ.get(f"RALPH_BRIDGE_{name}")) for name in ("STRICT_COMPAT", "NO_LIFT"))
@@ -78,11 +86,8 @@ def start(
 ) -> int:
     """Do what is asked for, and return the controller's exit code.
 
-    words: the request as the controller gets it, for what is left to the original.
-    quiet: no lines of the log on stdout; the agent's text stays.
+    The original gets the `words`, where it is left to it. Quiet: no lines of the log on stdout.
     """
-    from bridge.setups.ralph_loop.controller import help_text, usage
-
     if isinstance(request, Refusal):
         if request.message:
             say_all(request.message)
@@ -96,9 +101,12 @@ def start(
         write(text)
         return 0
     try:
-        if request.mode not in LOOP_MODES:
-            return _leave_to_the_original(setup, request.mode, words)
-        return _session(setup, request, options, quiet=quiet)
+        if request.mode in LOOP_MODES:
+            return _session(setup, request, options, quiet=quiet)
+        status, notice = run_original(setup, words, in_place=request.mode == "update")
+        if notice:  # after an update the stand-in may be gone
+            say(notice)
+        return status
     except SessionRefused as refusal:
         say_all(str(refusal))
         return refusal.exit_code
@@ -129,8 +137,8 @@ def _session(setup: Setup, request: RalphRequest, options: RunOptions, *, quiet:
             end = drive(opened.run(), renderer.show, lambda _error: None)
         if not quiet:
             renderer.end_row()
-            told = end.permanent is not None or end.reason in REASONS  # else it stands above
-            say(last_line(Style(sys.stderr), end if told else replace(end, detail="")))
+            in_last_line = end.permanent is not None or end.reason in REASONS  # else it stands above
+            say(last_line(Style(sys.stderr), end if in_last_line else replace(end, detail="")))
         return end.status or 0
 
 
@@ -178,16 +186,5 @@ class _SessionRenderer:
             self._line_open = not text.endswith("\n")
 
     def end_row(self) -> None:
-        """End the row that is open, if one is."""
         if self._page is not None:
             self._page.end()
-
-
-def _leave_to_the_original(setup: Setup, mode: str, words: Sequence[str]) -> int:
-    """``update`` and ``sandbox``: not ours to do. After an update the stand-in may be gone, and we say so."""
-    from bridge.setups.ralph_loop.controller import run_original
-
-    status, notice = run_original(setup, words, in_place=mode == "update")
-    if notice:
-        say(notice)
-    return status

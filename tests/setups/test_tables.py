@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = "<!-- a table of the code, written by `make plan` -->\n", "<!-- end of the table -->"
 WITH_SETTINGS = [name for name, kind in kinds().items() if kind.settings is not None]
-PAGES = {"bmalph": "bmalph-settings.md", "frankbria": "frankbria.md"}
+PAGES = {
+    "bmalph": "bmalph-settings.md",
+    "frankbria": "frankbria.md",
+    "ralph-loop": "ralph-loop.md",
+    "wiggum": "wiggum.md",
+}
 """Where the settings of a kind are shown; `plain` has those of bmalph, whose drivers it runs."""
 
 

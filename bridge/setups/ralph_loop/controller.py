@@ -1,23 +1,104 @@
-"""The controller that is stood in for: its help texts, and what is left to it, ``update`` and ``sandbox``."""
+"""The controller that is stood in for: its command line, its help texts, and what is left to it."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import SessionRefused
 from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.process.secrets import without_secrets
 from bridge.setups import standin
-from bridge.setups.ralph_loop.arguments import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.setups.model import Setup
+
+LOOP_MODES = ("plan", "build", "align-specs", "prompt")
+MODES = (*LOOP_MODES, "update", "sandbox", "help")
+
+
+@dataclass(frozen=True, slots=True)
+class RalphRequest:
+    mode: str  # one of `MODES`
+    topic: str = ""  # for ``help``; empty for the index
+    prompt_file: str = ""  # for ``prompt``; empty when none was given
+    process: bool = False  # ``--process`` stood somewhere
+    iterations: str = ""  # the word that says how many, as it stands; empty when none does
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Nothing to run: exit `status`, after `message` (stderr) and the usage on the stream named ``usage``."""
+
+    status: int
+    message: str = ""
+    usage: str = ""
+
+
+def parse(words: Sequence[str]) -> RalphRequest | Refusal:
+    """Read a command line as the controller does.
+
+    Scripts and habits rely on its oddities: mode words count wherever they stand and the last one wins, any further
+    word replaces the number of iterations, and nothing is checked until the number is needed.
+
+    >>> parse(["plan", "3", "build"])
+    RalphRequest(mode='build', topic='', prompt_file='', process=False, iterations='3')
+    >>> parse(["frobnicate"])
+    Refusal(status=1, message='Error: unknown argument: frobnicate', usage='stderr')
+    """
+    request = RalphRequest("", process="--process" in words)
+    for word in (each for each in words if each != "--process"):
+        if word in ("-h", "--help"):
+            return Refusal(0, usage="stdout")
+        if request.mode == "help":
+            request = replace(request, topic=word)
+        elif word in MODES:
+            request = replace(request, mode=word)
+        elif not request.mode:
+            return Refusal(1, f"Error: unknown argument: {word}", "stderr")
+        elif request.mode == "prompt" and not request.prompt_file:
+            request = replace(request, prompt_file=word)
+        elif request.mode != "sandbox":  # its sub-commands are the original's business
+            request = replace(request, iterations=word)
+    if not request.mode:
+        return Refusal(1, usage="stdout")
+    if request.process and request.mode != "plan":
+        return Refusal(1, "Error: --process is only valid with plan mode")
+    return request
+
+
+# What bash's arithmetic takes for a number, without its expressions: 010 is eight, 0x10 sixteen, 2#11 three.
+_NUMBER = re.compile(
+    r"[ \t\n]*(?P<sign>[+-]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*)"
+    r"|(?P<base>[1-9][0-9]?)#(?P<digits>[0-9a-zA-Z]+))[ \t\n]*"
+)
+
+
+def integer(text: str, what: str) -> int:
+    """Read a number as bash's arithmetic would.
+
+    >>> integer("-5", "iterations"), integer("010", "iterations")
+    (-5, 8)
+
+    Raises:
+        SessionRefused: it is none. The controller would die of that, too, in the middle of its loop.
+    """
+    if number := _NUMBER.fullmatch(text):
+        groups = {"hex": 16, "octal": 8, "decimal": 10, "digits": int(number["base"] or 10)}
+        digits, base = next((number[name], base) for name, base in groups.items() if number[name])
+        with suppress(ValueError):  # a base below 2 or above 36, or a digit that it doesn't have
+            return int(number["sign"] + digits, base)
+    raise SessionRefused(f"Error: {what} must be a whole number, not {text!r}")
+
+
+# -- its help texts ---------------------------------------------------------------------------------
 
 _INDEX = ("index", "usage", "help", "main", "overview", "general", "ralph")
 
@@ -65,18 +146,17 @@ def _texts(home: Path) -> dict[str, str]:
     return found
 
 
+# -- what only the original can do ------------------------------------------------------------------
+
+
 def run_original(setup: Setup, words: Sequence[str], *, in_place: bool) -> tuple[int, str]:
     """Run the original with these words, on the terminal, and return its status and what there is to say.
 
-    Args:
-        setup: where it lies.
-        words: its arguments.
-        in_place: run it under its own name: an update compares the file of that name with what it had installed,
-            and must not find a stand-in there. Then the stand-in is back, unless there is a new controller now.
+    With `in_place` under its own name: an update compares the file of that name with what it had installed, and
+    must not find a stand-in there. Then the stand-in is back, unless there is a new controller now.
 
     Raises:
         SessionRefused: there is no original.
-        bridge.errors.ProjectUnusable: a file can't be read or written.
     """
     controller, original = setup.controller, standin.kept(setup.controller)
     if standin.state_of(controller) is standin.StandInState.ORIGINAL:

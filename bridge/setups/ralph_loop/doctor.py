@@ -14,9 +14,9 @@ from bridge.loop.lock import standing
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.setups.options import RunOptions
-from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.arguments import RalphRequest
-from bridge.setups.ralph_loop.detect import NAME
+from bridge.setups.ralph_loop import settings
+from bridge.setups.ralph_loop.controller import RalphRequest
+from bridge.setups.ralph_loop.kind import NAME
 from bridge.setups.ralph_loop.opening import loaded
 from bridge.setups.ralph_loop.overview import last_session
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
@@ -34,28 +34,16 @@ _TEMPLATES = ("plan.md", "build.md")
 
 
 class LoadedAgent(NamedTuple):
-    """What sourcing ``config`` and the agent's script has shown.
-
-    Attributes:
-        script: the agent's.
-        program: the agent's; empty without one.
-        runs: bash finds that program, or a function of that name.
-        config: as it counts.
-    """
+    """What sourcing ``config`` and the agent's script has shown."""
 
     script: Path
-    program: str
-    runs: bool
-    config: Config
+    program: str  # the agent's; empty without one
+    runs: bool  # bash finds that program, or a function of that name
+    config: Config  # as it counts
 
 
 class RalphCase:
-    """What the checks get to see; ``config`` is code, and is sourced once.
-
-    Args:
-        setup: the setup that was found.
-        env: the environment that a loop would have.
-    """
+    """What the checks get to see; ``config`` is code, and is sourced once."""
 
     def __init__(self, setup: Setup, env: Mapping[str, str]) -> None:
         self.setup = setup
@@ -64,7 +52,6 @@ class RalphCase:
         self.home = setup.home
 
     def name_of(self, path: Path) -> str:
-        """`path` as people in the project would write it."""
         real = self.project.resolve()
         return str(path.relative_to(real)) if path.is_relative_to(real) else str(path)
 
@@ -87,11 +74,7 @@ class RalphCase:
 
     @property
     def loaded(self) -> LoadedAgent:
-        """The same, for checks of something else.
-
-        Raises:
-            Skipped: it can't be loaded, which the check of ``config`` reports.
-        """
+        """The same, for other checks than that of ``config``, which reports what is wrong; raises `Skipped`."""
         if isinstance(self.outcome, BridgeError):
             raise Skipped("config or the agent's script can't be used")
         return self.outcome
@@ -139,7 +122,7 @@ def _options(case: RalphCase) -> Examined:
 
 def _repository(case: RalphCase) -> Examined:
     try:
-        preflight.repository(case.project, strict=False)
+        settings.repository(case.project, strict=False)
     except BridgeError as error:
         return failed_with(error, "git init")
     return passed()
@@ -170,7 +153,7 @@ def _plan(case: RalphCase) -> Examined:
     path = case.home / PLAN_FILE
     if not path.is_file():
         return passed("none yet: the first run plans")
-    text = preflight.read(path)
+    text = settings.read(path)
     found = parse(text)
     tasks = found.tasks
     done = sum(task.complete for task in tasks)

@@ -1,19 +1,115 @@
-"""A ralph-loop setup as one object."""
+"""A ralph-loop setup as one object, and how it is recognised: a folder called ``.ralph`` alone proves nothing.
+
+Four systems own such a folder. This one has, at the project's root or in ``.ralph/``: the controller ``ralph``, a
+``config`` that sets AGENT, and ``agents/*.sh`` of which one defines ``agent_invoke``.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups.model import Installation, Older, PlanKind, SetupKind, newest, written
+from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.files import ANYWHERE, confine, read_bytes, stays_inside
+from bridge.setups.model import Installation, Older, PlanKind, Setup, SetupKind, newest, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from bridge.git.repository import Files
-    from bridge.setups.model import Adopted, Opened, Overview, PlannedTask, Rows, Setup
+    from bridge.setups.model import Adopted, Opened, Overview, PlannedTask, Rows
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import SettingKey
+
+
+NAME = "ralph-loop"
+_AGENT = re.compile(rb"^[ \t]*(?:export[ \t]+|declare[ \t]+-x[ \t]+)?AGENT=", re.MULTILINE)
+_INVOKE = re.compile(rb"^[ \t]*(?:function[ \t]+)?agent_invoke\b", re.MULTILINE)
+
+
+def detect(folder: Path) -> Setup | None:
+    """Recognise the setup of the project `folder`, symbolic links such as ``./ralph -> .ralph/ralph`` resolved."""
+    whole = (at(folder, each) for each in _controllers(folder) if not _lacks(each.parent))
+    return next(whole, None)
+
+
+def _found(project: Path) -> Setup | None:
+    """Find one; refuse one that lies elsewhere, where its state would lie, too."""
+    confine(project)
+    found = detect(project)
+    if found is not None and not stays_inside(found.home, root=project):
+        raise ProjectUnusable(
+            f"{project}: its controller is a link out of it, to {found.controller}, where its state would lie"
+            f"\n  next: start {found.controller} itself, or put it into the project with its files"
+        )
+    return found
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """What of the signature is missing where it comes nearest, a sentence each; empty when nothing is."""
+    answers = [
+        tuple(f"{_shown(folder, controller.parent / name)} {lack}" for name, lack in _lacks(controller.parent))
+        for controller in _controllers(folder)
+    ]
+    none = f"there is no controller, neither {folder / 'ralph'} nor {folder / '.ralph' / 'ralph'}"
+    return min(answers, key=len, default=(none,))
+
+
+def _nearly(folder: Path) -> Setup | None:
+    """The nearest there is to a setup: a controller with any other part of the signature beside it."""
+    near = (each for each in _controllers(folder) if len(_lacks(each.parent)) < 2)
+    return next((at(folder, controller) for controller in near), None)
+
+
+def at(project: Path, controller: Path) -> Setup:
+    """The setup whose controller is this file, whatever else is there: its own checks will tell."""
+    home = controller.parent
+    parts = [controller, home / "config", *_agents(home)]
+    if (filter_script := home / "lib" / "plan-filter.sh").is_file():
+        parts.append(filter_script)
+    return Setup(NAME, project, home, controller, tuple(_shown(project, part) for part in parts if part.exists()))
+
+
+def _controllers(folder: Path) -> Iterator[Path]:
+    for path in (folder / "ralph", folder / ".ralph" / "ralph"):
+        if path.is_file():
+            yield path.resolve()
+
+
+def _lacks(home: Path) -> list[tuple[str, str]]:
+    lacks = []
+    if not (home / "config").is_file():
+        lacks.append(("config", "is missing"))
+    elif not _AGENT.search(_read(home / "config")):
+        lacks.append(("config", "sets no AGENT="))
+    if not any(_agents(home)):
+        there = (home / "agents").is_dir()
+        lacks.append(("agents/*.sh", "defines no agent_invoke" if there else "is missing"))
+    return lacks
+
+
+def _agents(home: Path) -> Iterator[Path]:
+    for script in sorted((home / "agents").glob("*.sh")):
+        if _INVOKE.search(_read(script)):
+            yield script
+
+
+def _read(path: Path) -> bytes:
+    with suppress(OSError):
+        return read_bytes(path, root=ANYWHERE)
+    return b""
+
+
+def _shown(folder: Path, path: Path) -> str:
+    real = os.path.realpath(folder)
+    return os.path.relpath(path, real) if path.is_relative_to(real) else str(path)
+
+
+# -- its parts --------------------------------------------------------------------------------------
 
 
 def _open(
@@ -26,6 +122,12 @@ def _open(
     return open_loop(setup, request, options, tell)
 
 
+def _settings() -> Sequence[SettingKey]:
+    from bridge.setups.ralph_loop.settings import SETTINGS
+
+    return SETTINGS
+
+
 def _own_files(project: Path, home: Path) -> Files:
     from bridge.setups.ralph_loop.store import own_files
 
@@ -33,7 +135,6 @@ def _own_files(project: Path, home: Path) -> Files:
 
 
 def _overview(project: Path, setup: Setup | None, state: Path, _now: float) -> Overview:
-    from bridge.errors import ConfigurationError
     from bridge.loop.runs import read_run
     from bridge.setups.ralph_loop.overview import last_session, overview
 
@@ -72,39 +173,10 @@ def _ticked(text: str, headings: Collection[str]) -> tuple[str, list[str]]:
     return with_complete(text, headings)
 
 
-def _nearly(project: Path) -> Setup | None:
-    from bridge.setups.ralph_loop.detect import at, home_of
-
-    controller = home_of(project)
-    return None if controller is None else at(project, controller)
-
-
-def _found(project: Path) -> Setup | None:
-    """Find one; refuse one that lies elsewhere, where its state would lie, too."""
-    from bridge.errors import ProjectUnusable
-    from bridge.files import confine, stays_inside
-    from bridge.setups.ralph_loop.detect import detect
-
-    confine(project)
-    found = detect(project)
-    if found is not None and not stays_inside(found.home, root=project):
-        raise ProjectUnusable(
-            f"{project}: its controller is a link out of it, to {found.controller}, where its state would lie"
-            f"\n  next: start {found.controller} itself, or put it into the project with its files"
-        )
-    return found
-
-
-def _missing(project: Path) -> tuple[str, ...]:
-    from bridge.setups.ralph_loop.detect import missing
-
-    return missing(project)
-
-
 def _adopt(setup: Setup) -> Adopted:
     from bridge.setups import standin
 
-    return standin.adopt(setup.controller, KIND.name)
+    return standin.adopt(setup.controller, NAME)
 
 
 def _eject(setup: Setup) -> Adopted:
@@ -118,13 +190,14 @@ def _texts(state: Path) -> tuple[Path, ...]:
 
 
 KIND = SetupKind(
-    name="ralph-loop",
+    name=NAME,
     title="ralph-loop",
     page="ralph-loop",
     folders=(".ralph/logs", "logs"),
     signs=((".ralph",), ("ralph", "config", "agents")),
     marks=((".ralph/ralph", ".ralph/config"), (".ralph/ralph", ".ralph/agents/*.sh")),
     options=frozenset(("agent", "prompt", "words", "max_idle", "process", "strict", "lift", "dry_run")),
+    settings=_settings,
     state=lambda project, setup: (project if setup is None else setup.home) / "logs",
     open=_open,
     own_files=_own_files,
@@ -136,6 +209,6 @@ KIND = SetupKind(
     checks=_checks,
     plan=PlanKind(files=("implementation_plan.md",), planned=_planned, ticked=_ticked, asks="words"),
     copied=("ralph", "config", "agents", "prompts", "lib", "implementation_plan.md"),
-    installation=Installation(_found, _missing, _adopt, _eject, nearly=_nearly),
+    installation=Installation(_found, missing, _adopt, _eject, nearly=_nearly),
     command="bridge.cli.ralph_loop",
 )

@@ -15,9 +15,8 @@ from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
-from bridge.setups.ralph_loop import preflight
-from bridge.setups.ralph_loop.arguments import LOOP_MODES, RalphRequest, Refusal, parse
-from bridge.setups.ralph_loop.controller import original_text
+from bridge.setups.ralph_loop import settings
+from bridge.setups.ralph_loop.controller import LOOP_MODES, RalphRequest, Refusal, original_text, parse
 from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
 from bridge.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
 from bridge.setups.ralph_loop.store import SessionStore, own_files
@@ -40,18 +39,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession(Opened):
-    """A session that may start.
-
-    Attributes:
-        agent: loaded into a bash with the variables of ``config``.
-        session: what to do.
-        active: holds the project.
-        store: its files.
-    """
-
-    agent: Agent
+    agent: Agent  # loaded into a bash with the variables of ``config``
     session: RalphSession
-    active: ActiveRun
+    active: ActiveRun  # holds the project
     store: SessionStore
 
     def run(self) -> Generator[LoopEvent, None, None]:
@@ -85,9 +75,7 @@ def open_loop(
 ) -> Iterator[OpenedSession]:
     """Check everything, load the agent and take the lock, all of which is let go of when the block ends.
 
-    Args:
-        setup, request, options: as for :func:`ready`, which see for what is raised.
-        tell: gets what sourced files print.
+    `tell` gets what sourced files print; see :func:`ready` for what is raised.
 
     Raises:
         ProjectBusy: another loop is at work there.
@@ -102,11 +90,7 @@ def open_loop(
 
 @contextmanager
 def hold(agent: Agent, session: RalphSession) -> Iterator[OpenedSession]:
-    """Keep other loops out of the project while the block runs.
-
-    Raises:
-        ProjectBusy: another loop is at work there.
-    """
+    """Keep other loops out of the project while the block runs. Raises ProjectBusy."""
     store, folder = SessionStore(agent, session), session.loop.project
     with usable("the folder for logs"):
         make_folder(store.logs)
@@ -130,9 +114,7 @@ def request_of(
     """
     if prompt is not None and words:
         raise ConfigurationError("a prompt and words exclude each other\n  next: give one of them")
-    request = parse(
-        [*words] or (["prompt", prompt] if prompt is not None else [preflight.default_mode(setup.home)])
-    )
+    request = parse([*words] or (["prompt", prompt] if prompt is not None else [settings.default_mode(setup.home)]))
     if isinstance(request, Refusal) or request.mode not in LOOP_MODES:
         why = request.message if isinstance(request, Refusal) else ""
         why = why or f"{' '.join(words)!r} asks for no loop"
@@ -146,22 +128,16 @@ def ready(
 ) -> Iterator[tuple[Agent, RalphSession]]:
     """Do the start-up and the checks, and have the agent loaded while the block runs.
 
-    Args:
-        setup: where.
-        request: a loop mode with its words.
-        options: see there.
-        tell: gets what sourced files print.
-
     Raises:
         SessionRefused: a check failed; the message and the exit code are the controller's.
         bridge.errors.BridgeError: the agent's script can't be loaded.
     """
     home, folder, wanted = setup.home, setup.project, night(os.environ)
     with loaded(setup, request, options, tell, timeout=wanted.hook_seconds) as (agent, config):
-        preflight.repository(folder, strict=options.strict)
+        settings.repository(folder, strict=options.strict)
         _program(agent)
-        preflight.specs(folder, config)
-        job = preflight.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
+        settings.specs(folder, config)
+        job = settings.job(home, folder, config, process=request.process, prompt_file=request.prompt_file)
         delay = config.retry_delay if options.retry_delay is None else options.retry_delay
         idle = int(wanted.max_idle) if options.max_idle is None else options.max_idle
         # The original knows neither of these ends: it goes on.
@@ -182,7 +158,15 @@ def ready(
         )
         yield (
             agent,
-            RalphSession(home, config, job, loop, config.max_retries, wanted.turn_logs_bytes, options.strict),
+            RalphSession(
+                home=home,
+                config=config,
+                job=job,
+                loop=loop,
+                max_retries=config.max_retries,
+                logs_bytes=wanted.turn_logs_bytes,
+                strict=options.strict,
+            ),
         )
 
 
@@ -199,7 +183,8 @@ def loaded(
     """Source what every start does, in its order: ``config``, the controller's library, the agent's script.
 
     Args:
-        setup, request, options, tell: as for :func:`ready`, which see for what is raised.
+        setup, request, options: what is asked for.
+        tell: gets what sourced files print.
         env: the environment; None: this process's own.
         timeout: seconds that each script may take, and each hook; None: as long as it likes.
     """
@@ -231,7 +216,7 @@ def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
 def _agent(shell: Shell, home: Path, config: Config, options: RunOptions, tell: Tell) -> Agent:
     from bridge.agent import Agent
 
-    script = options.script("agent") or preflight.agent_script(home, config.agent)
+    script = options.script("agent") or settings.agent_script(home, config.agent)
     try:
         agent = Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift)
     except HookExited as left:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.files import lenient, open_file
 from bridge.loop.lock import standing
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse
-from bridge.setups.ralph_loop.preflight import read
+from bridge.setups.ralph_loop.settings import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,21 +24,13 @@ _TAIL = 1 << 20  # an iteration's text stands between two headers; older ones do
 
 
 class LastSession(NamedTuple):
-    """The newest log.
-
-    Attributes:
-        log: its path.
-        mode: the session's.
-        began: local time.
-        iteration: the last one that the log names; 0 for none.
-        ending: as its summary tells it, such as ``completion signal (code 0)``; empty while there is none.
-    """
+    """The newest log."""
 
     log: Path
     mode: str
-    began: datetime
-    iteration: int
-    ending: str
+    began: datetime  # local time
+    iteration: int  # the last one that the log names; 0 for none
+    ending: str  # as its summary has it, such as ``completion signal (code 0)``; empty while there is none
 
 
 def last_session(home: Path) -> LastSession | None:
@@ -99,7 +91,6 @@ def _tail(path: Path) -> bytes:
 
 
 def rows(seen: dict[str, Any]) -> Rows:
-    """Say the same for people, behind the rows that every loop has."""
     session, plan = seen["session"], seen["plan"]
     found: Rows = []
     if session:

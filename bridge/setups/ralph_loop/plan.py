@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from bridge.setups import model
@@ -29,66 +30,54 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class PlannedTask:
-    """One task: `line` counts from 1, `depends` is its line as it stands, `text` all its lines."""
-
     heading: str
-    line: int
-    text: list[str] = field(default_factory=list)
+    line: int  # from 1
+    text: list[str] = field(default_factory=list)  # all its lines
     status: str | None = None
-    depends: str | None = None
+    depends: str | None = None  # its line as it stands
 
     @property
     def numbers(self) -> list[str]:
-        """Its own number (in a list of one, or none)."""
         return _NUMBER.findall(self.heading)[:1]
 
     @property
     def state(self) -> str:
-        """Its status; a task that has none is yet to be done."""
         return self.status or "planned"
 
     @property
     def complete(self) -> bool:
-        """Whether it is done."""
         return self.state == "complete"
 
     @property
     def needs(self) -> list[str]:
-        """Numbers of the tasks that it waits for."""
         return _NUMBER.findall(self.depends or "")
 
     def summary(self) -> list[str]:
-        """Heading, status and dependencies: what a neighbour needs to know."""
         return [self.heading, f"**Status:** {self.state}", *([self.depends] if self.depends else [])]
 
 
 @dataclass(slots=True)
 class Section:
-    """A heading of level two with its tasks; the first may have none (tasks before any section)."""
+    """A heading of level two with its tasks; tasks before any section have one without a heading."""
 
     heading: str | None
     tasks: list[PlannedTask] = field(default_factory=list)
 
     @property
     def open(self) -> bool:
-        """Whether something is left to do in it."""
         return any(not task.complete for task in self.tasks)
 
 
 @dataclass(slots=True)
 class ImplementationPlan:
-    """A parsed plan."""
-
     sections: list[Section]
 
     @property
     def tasks(self) -> list[PlannedTask]:
-        """All tasks in order."""
         return [task for section in self.sections for task in section.tasks]
 
     @property
     def complete(self) -> bool:
-        """True when there are tasks and all are done."""
         return bool(self.tasks) and not any(section.open for section in self.sections)
 
 
@@ -101,7 +90,6 @@ class Selection:
 
 
 def parse(text: str) -> ImplementationPlan:
-    """Read a plan."""
     sections, task = [Section(None)], None
     for number, line in enumerate(_lines(text), 1):
         if line.startswith(_TASK):
@@ -121,13 +109,8 @@ def parse(text: str) -> ImplementationPlan:
 
 
 def header(text: str) -> str:
-    """Every line before the first task: what all tasks share."""
-    before: list[str] = []
-    for line in _lines(text):
-        if line.startswith(_TASK):
-            break
-        before.append(line)
-    return _joined(before)
+    """What all tasks share: every line before the first one."""
+    return _joined([*takewhile(lambda line: not line.startswith(_TASK), _lines(text))])
 
 
 def overview(plan: ImplementationPlan) -> str:
@@ -219,10 +202,7 @@ def open_tasks(text: str) -> list[model.PlannedTask] | None:
 
 
 def with_complete(text: str, headings: Collection[str]) -> tuple[str, list[str]]:
-    """Say of the tasks with these headings that they are complete.
-
-    Returns:
-        The plan, and the headings that it doesn't have.
+    """Return a plan in which the tasks with these headings are complete, and the headings that it doesn't have.
 
     >>> with_complete("### Task 1\\n**Status:** planned\\n### Task 2\\n", ["### Task 1", "### Task 3"])
     ('### Task 1\\n**Status:** complete\\n### Task 2\\n', ['### Task 3'])
@@ -255,19 +235,12 @@ def plan_command(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The plan for one iteration.
+    """The plan for one iteration."""
 
-    Attributes:
-        values: variable to text, for the template.
-        missing: there is no plan.
-        complete: there are tasks, and all are done.
-        waiting: headings of the open tasks, when none of them can be started.
-    """
-
-    values: dict[str, str] = field(default_factory=dict)
-    missing: bool = False
-    complete: bool = False
-    waiting: tuple[str, ...] = ()
+    values: dict[str, str] = field(default_factory=dict)  # variable to text, for the template
+    missing: bool = False  # there is no plan
+    complete: bool = False  # there are tasks, and all are done
+    waiting: tuple[str, ...] = ()  # headings of the open tasks, when none of them can be started
 
 
 SLICES = ("PLAN_HEADER", "TASK_OVERVIEW", "SELECTED_TASK", "ADJACENT_CONTEXT")
@@ -277,10 +250,8 @@ SLICES = ("PLAN_HEADER", "TASK_OVERVIEW", "SELECTED_TASK", "ADJACENT_CONTEXT")
 def slices(text: str, *, process: bool, strict: bool) -> Slices:
     """Cut the plan for the next iteration.
 
-    Args:
-        text: the plan.
-        process: it is of the type ``process``, whose prompts hand out one task each.
-        strict: only such plans have a selected task, and having none is nothing special.
+    Prompts of a plan of the type ``process`` hand out one task each. Strict: only such plans have a selected task,
+    and having none is nothing special.
     """
     plan = parse(text)
     values = dict.fromkeys(SLICES, "") | {

@@ -42,15 +42,10 @@ REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Outcome):
-    """What one attempt came to.
+    """What one attempt came to."""
 
-    Attributes:
-        response: the agent's own words.
-        percent, window: what the script says about its context, as it stands.
-    """
-
-    response: str = ""
-    percent: str = ""
+    response: str = ""  # the agent's own words
+    percent: str = ""  # what the script says about its context, as it stands; so is `window`
     window: str = ""
 
     @property
@@ -62,7 +57,6 @@ class Attempt(Outcome):
 
     @property
     def words(self) -> str:
-        """The agent's own, as its script finds them."""
         return self.response
 
 
@@ -74,7 +68,6 @@ class ContextUse:
     window: str = ""
 
     def line(self) -> str:
-        """The line of the summary; empty when no iteration reported it."""
         if not self.percents:
             return ""
         low, high = min(self.percents), max(self.percents)
@@ -92,42 +85,22 @@ class ContextUse:
 
 @dataclass(frozen=True, slots=True)
 class SessionState(LoopState):
-    """Where a session stands.
-
-    Attributes:
-        again: the next attempt is one of the same iteration.
-        retries: repetitions in that iteration; waiting out a limit is none.
-        successful, failed: how many iterations ended so.
-        context: how full the agent's context was.
-        plan: what is left to build; None where no plan is followed, or the first slices stay.
-    """
-
-    again: bool = False
-    retries: int = 0
-    successful: int = 0
-    failed: int = 0
-    context: ContextUse = ContextUse()
-    plan: Slices | None = None
+    again: bool = False  # the next attempt is one of the same iteration
+    retries: int = 0  # repetitions in that iteration; waiting out a limit is none
+    successful: int = 0  # iterations
+    failed: int = 0  # iterations
+    context: ContextUse = ContextUse()  # how full the agent's context was
+    plan: Slices | None = None  # what is left to build; None where no plan is followed, or the first slices stay
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPolicy:
-    """The rules of one session.
-
-    Attributes:
-        limits: of iterations and time.
-        pauses: before an attempt is repeated.
-        max_retries: repetitions of a failed attempt.
-        strict: with the original's warts.
-    """
-
     limits: Limits
-    pauses: Pauses
-    max_retries: int
-    strict: bool = False
+    pauses: Pauses  # before an attempt is repeated
+    max_retries: int  # of a failed attempt
+    strict: bool = False  # with the original's warts
 
     def begin(self, state: SessionState, _plan: Plan | None, at: Moment) -> tuple[SessionState, Decision]:
-        """Decide before an attempt."""
         if state.again:
             return (over(state, succeeded=False), ENDED_IN_TIME) if self._time_is_up(at) else (state, GO_ON)
         most, plan = self.limits.max_iterations, state.plan
@@ -142,10 +115,7 @@ class SessionPolicy:
         return state, ENDED_IN_TIME if self._time_is_up(at) else GO_ON
 
     def decide(self, state: SessionState, outcome: Attempt, at: Moment) -> tuple[SessionState, Decision]:
-        """Decide after an attempt.
-
-        A provider's limit is no failure of the agent's: it is waited out, and costs no retry.
-        """
+        """Decide after an attempt. A provider's limit is waited out, and costs no retry."""
         failed, time_is_up = outcome.failure is not None, self._time_is_up(at)
         if outcome.limit is not None and not self.strict and not time_is_up:
             again = replace(state, again=True, limits=state.limits + 1)
@@ -175,7 +145,6 @@ class SessionPolicy:
 
 
 def over(state: SessionState, *, succeeded: bool) -> SessionState:
-    """Count an iteration that is over."""
     return replace(
         state,
         iteration=state.iteration + 1,
@@ -190,10 +159,8 @@ def over(state: SessionState, *, succeeded: bool) -> SessionState:
 def promised(response: str, *, strict: bool = False) -> Decision | None:
     """Look for a promise anywhere in the agent's text, and say what it ends; COMPLETE wins.
 
-    Args:
-        response: all the text of one attempt.
-        strict: miss a promise with more than a pipe's buffer (64 KiB) of text behind it, as the controller's
-            ``echo | grep -q`` does under pipefail.
+    Strict: miss a promise with more than a pipe's buffer (64 KiB) of text behind it, as the controller's
+    ``echo | grep -q`` does under pipefail.
     """
     for promise, ending in ((COMPLETE, ENDED_COMPLETE), (REPLAN, ENDED_REPLAN)):
         _, found, behind = response.partition(promise)

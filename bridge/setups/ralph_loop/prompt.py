@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.setups.ralph_loop.plan import SLICES, Slices, slices
-from bridge.setups.ralph_loop.preflight import process_files, read
+from bridge.setups.ralph_loop.settings import process_files, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +25,7 @@ longer slice all the same."""
 
 
 class Prompts:
-    """Makes the prompts of a session.
-
-    Args:
-        shell: the agent's bash. What is exported there is also in the environment of the agent's program.
-        session: what is to be done.
-    """
+    """Makes the prompts of a session. What `shell` exports is also in the environment of the agent's program."""
 
     def __init__(self, shell: Shell, session: RalphSession) -> None:
         self._shell = shell
@@ -46,7 +41,6 @@ class Prompts:
         shell.execute(f"export {' '.join(names)}")
 
     def take(self, cut: Slices) -> None:
-        """Use these slices from now on."""
         most = float("inf") if self._session.strict else _MOST_EXPORTED
         short = {name: text for name, text in cut.values.items() if len(text) <= most}
         self._long = {name: text for name, text in cut.values.items() if name not in short}
@@ -56,9 +50,6 @@ class Prompts:
         """The template as it is now, filled.
 
         Exported variables have values, as for ``envsubst``; unless strict also those that ``config`` defines.
-
-        Raises:
-            bridge.errors.ProjectUnusable: the template can't be read (any more).
         """
         config = self._session.config
         values = {
@@ -70,7 +61,6 @@ class Prompts:
 
 
 def first_prompt(shell: Shell, session: RalphSession) -> str:
-    """The prompt that the first iteration would get."""
     prompts = Prompts(shell, session)
     if session.job.mode == "build":
         prompts.take(slices(read(session.job.plan), process=session.job.process, strict=session.strict))
@@ -89,9 +79,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 def volume_hint(files: int, size: int) -> str:
     """SPEC_VOLUME_HINT of ``plan --process``: how much there is to plan from, and what that means.
 
-    Args:
-        files: how many process files there are.
-        size: their bytes together.
+    size: bytes of all files.
     """
     kilobytes = size // 1024
     volume = f"{files} {'file' if files == 1 else 'files'}, {kilobytes} KB"

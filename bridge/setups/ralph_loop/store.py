@@ -33,9 +33,9 @@ from bridge.session_id import validate_session_id
 from bridge.setups.ralph_loop import policy, session_log
 from bridge.setups.ralph_loop.plan import Slices, parse, plan_command, slices
 from bridge.setups.ralph_loop.policy import Attempt, SessionState, over
-from bridge.setups.ralph_loop.preflight import NO_PLAN, read
 from bridge.setups.ralph_loop.prompt import Prompts
 from bridge.setups.ralph_loop.session_log import SessionLog, bound_sessions
+from bridge.setups.ralph_loop.settings import NO_PLAN, read
 from bridge.turn.agent import hook_texts
 from bridge.turn.tool import TurnLogs, TurnRequest
 from bridge.wording import tame

@@ -82,11 +82,8 @@ def _plugin(layout: Layout) -> dict[str, Any] | None:
 
 def loop_rows(seen: dict[str, Any]) -> Rows:
     """Say what a wiggum loop is at, a fact per row, behind the rows that every loop has."""
-    items = seen["items"]
-    rows: Rows = []
-    plugin = seen["plugin"]
-    if seen["iteration"] is not None:
-        rows += _loop(seen)
+    items, plugin, breaker, block = seen["items"], seen["plugin"], seen["breaker"], seen["progress"]
+    rows = _loop(seen) if seen["iteration"] is not None else []
     if plugin is not None:
         most = f" of {plugin['max_iterations']}" if plugin["max_iterations"] else ""
         rows.append(("plugin", f"a loop of the official plugin, in iteration {plugin['iteration']}{most}"))
@@ -94,15 +91,12 @@ def loop_rows(seen: dict[str, Any]) -> Rows:
         rows.append(("items", f"{items['done']} of {items['total']} done"))
     if items["next"]:
         rows.append(("next item", items["next"]))
-    if seen["breaker"]:
-        breaker = seen["breaker"]
+    if breaker:
+        why = f": {breaker['reason']}" if breaker["reason"] else ""
         again = f", again at {breaker['again_at']}" if breaker["again_at"] else ""
-        rows.append(
-            ("breaker", f"{breaker['state']}" + (f": {breaker['reason']}" if breaker["reason"] else "") + again)
-        )
+        rows.append(("breaker", f"{breaker['state']}{why}{again}"))
     if seen["last_action"]:
         rows.append(("last action", seen["last_action"]))
-    block = seen["progress"]
     if block and block["blockers"]:
         rows.append(("blockers", "; ".join(block["blockers"])))
     return rows
@@ -130,9 +124,7 @@ def _loop(seen: dict[str, Any]) -> Rows:
 
 
 class Stopped(NamedTuple):
-    """Whether there was something to stop, and what was done about it."""
-
-    stopped: bool
+    stopped: bool  # there was something to stop
     message: str
 
 
@@ -180,12 +172,7 @@ def close_interrupted(layout: Layout, probe: WorkDetector, now: datetime) -> Wig
 
 
 def reset(layout: Layout) -> str:
-    """Reset the circuit breaker; say what it is now.
-
-    Raises:
-        ConfigurationError: there is no loop.
-        ProjectBusy: one is running.
-    """
+    """Reset the circuit breaker; say what it is now."""
     _refuse_running(layout, "its breaker can't be reset")
     with files.locked(layout):
         state = files.latest_state(layout)
@@ -200,12 +187,7 @@ def reset(layout: Layout) -> str:
 
 
 def restore_checkpoint(layout: Layout, number: int, run: str | None) -> Restored:
-    """Restore a checkpoint by its iteration, of the named run or the last one.
-
-    Raises:
-        ConfigurationError: there is no such checkpoint, or no repository.
-        ProjectBusy: a loop is running.
-    """
+    """Restore a checkpoint by its iteration, of the named run or the last one."""
     _refuse_running(layout, "nothing is restored under its hands")
     git = find_repository(layout.project, FILES)
     if git is None:

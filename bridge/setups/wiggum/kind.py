@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 from bridge.setups.model import Older, PlanKind, SetupKind, newest, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from bridge.git.repository import Files
     from bridge.setups.model import Opened, Overview, Rows, Setup
     from bridge.setups.options import RunOptions
+    from bridge.setups.settings import SettingKey
 
 
-def _state(project: Path, _setup: Setup | None) -> Path:
-    from bridge.setups.wiggum.files import Layout
-
-    return Layout(project).folder
+_FOLDER, _STATE, _PLUGIN = ".claude/ralph", ".claude/ralph-state.json", ".claude/ralph-loop.local.md"
 
 
 def _open(
@@ -29,6 +27,12 @@ def _open(
     from bridge.setups.wiggum.opening import open_outer, start_request
 
     return open_outer(Layout(project), start_request(asked), asked, tell)
+
+
+def _settings() -> Sequence[SettingKey]:
+    from bridge.setups.wiggum.opening import SETTINGS
+
+    return SETTINGS
 
 
 def _own_files(_project: Path, _home: Path) -> Files:
@@ -69,19 +73,6 @@ def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tupl
     return kinds()[PLAIN].checks(project, None, env)
 
 
-def _traces(project: Path, _state: Path) -> tuple[Path, ...]:
-    from bridge.setups.wiggum.files import Layout
-
-    layout = Layout(project)
-    return (layout.state, layout.plugin, layout.archive)
-
-
-def _begun(project: Path) -> bool:
-    from bridge.setups.wiggum.files import Layout
-
-    return Layout(project).state.is_file()
-
-
 def _reset(project: Path) -> list[str]:
     from bridge.setups.wiggum import controls, files
 
@@ -98,21 +89,22 @@ KIND = SetupKind(
     name="wiggum",
     title="Wiggum mode",
     page="wiggum",
-    folders=(".claude/ralph",),
-    signs=((".claude/ralph-state.json",), (".claude/ralph",)),
-    marks=((".claude/ralph-state.json",),),
+    folders=(_FOLDER,),
+    signs=((_STATE,), (_FOLDER,)),
+    marks=((_STATE,),),
     options=frozenset(("driver", "agent", "task", "promise", "live")),
-    state=_state,
+    settings=_settings,
+    state=lambda project, _setup: project / _FOLDER,
     open=_open,
     own_files=_own_files,
     steps="logs/loop.log",
     texts=lambda state: newest(state / "logs", "iteration_*.log"),
-    traces=_traces,
+    traces=lambda project, _state: (project / _STATE, project / _PLUGIN, project / _FOLDER / "archive"),
     overview=_overview,
     rows=_rows,
     checks=_checks,
     plan=PlanKind(files=("fix_plan.md",), wide=True, asks="task"),
     own_per_task=("PROMPT.md", "fix_plan.md", "progress.txt"),
-    begun=_begun,
+    begun=lambda project: (project / _STATE).is_file(),
     reset=_reset,
 )

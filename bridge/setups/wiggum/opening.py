@@ -21,10 +21,11 @@ from bridge.process.argv import resolve
 from bridge.resources import os_text
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
+from bridge.setups.settings import TEXT, SettingKey, whole
 from bridge.setups.wiggum.files import FILES, latest_state
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import check, prepare
-from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, read_environment
+from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, MAX_ITERATIONS, PROMISE, read_environment
 from bridge.setups.wiggum.store import OuterStore
 from bridge.setups.wiggum.task import StartRequest
 from bridge.turn.agent import AgentTool
@@ -41,6 +42,24 @@ if TYPE_CHECKING:
     from bridge.setups.wiggum.state import WiggumState
 
 _TOOL = "driver claude-code"
+SETTINGS = (
+    SettingKey(
+        field="max_iterations",
+        name=ENV_MAX_ITERATIONS,
+        kind=whole(1),
+        default=str(MAX_ITERATIONS),
+        meaning="Turns of the agent after which the loop ends.",
+        option="max_iterations",
+    ),
+    SettingKey(
+        field="completion_promise",
+        name=ENV_PROMISE,
+        kind=TEXT,
+        default=PROMISE,
+        meaning="What completes the loop, unless PROMPT.md asks for one promise, and that is another.",
+        option="promise",
+    ),
+)
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 

@@ -9,8 +9,8 @@ import pytest
 
 from bridge.loop.active import ActiveRun
 from bridge.setups.diagnosis import examine
-from bridge.setups.ralph_loop.detect import detect
 from bridge.setups.ralph_loop.doctor import CHECKS, RalphCase
+from bridge.setups.ralph_loop.kind import detect
 
 if TYPE_CHECKING:
     from tests.setups.ralph_loop.conftest import Ralph
