@@ -115,11 +115,10 @@ def _shown(folder: Path, path: Path) -> str:
 def _open(
     _project: Path, setup: Setup | None, options: RunOptions, tell: Callable[[str], None]
 ) -> AbstractContextManager[Opened]:
-    from bridge.setups.ralph_loop.opening import open_loop, request_of
+    from bridge.setups.ralph_loop.opening import open_loop
 
     assert setup is not None
-    request = request_of(setup, options.words, prompt=options.prompt, max_iterations=options.max_iterations)
-    return open_loop(setup, request, options, tell)
+    return open_loop(setup, options, tell)
 
 
 def _settings() -> Sequence[SettingKey]:

@@ -23,7 +23,7 @@ from bridge.setups.ralph_loop.store import SessionStore, own_files
 from bridge.turn.agent import AgentTool, hook_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from bridge.agent import Agent
@@ -70,22 +70,36 @@ class OpenedSession(Opened):
 
 
 @contextmanager
-def open_loop(
-    setup: Setup, request: RalphRequest, options: RunOptions, tell: Callable[[str], None]
-) -> Iterator[OpenedSession]:
+def open_loop(setup: Setup, options: RunOptions, tell: Callable[[str], None]) -> Iterator[OpenedSession]:
     """Check everything, load the agent and take the lock, all of which is let go of when the block ends.
 
-    `tell` gets what sourced files print; see :func:`ready` for what is raised.
+    `tell` gets what sourced files print; see :func:`ready` for what else is raised.
 
     Raises:
+        ConfigurationError: the words of the options make no sense, or ask for no loop.
         ProjectBusy: another loop is at work there.
     """
 
     def show(text: HookText) -> None:
         tell(text.text.rstrip("\n"))
 
+    request = _request(setup, options)
     with ready(setup, request, options, show) as (agent, session), hold(agent, session) as opened:
         yield opened
+
+
+def _request(setup: Setup, options: RunOptions) -> RalphRequest:
+    """Without words or a prompt: build when there is a plan with tasks, else plan."""
+    words, prompt = [*options.words], options.prompt
+    if prompt is not None and words:
+        raise ConfigurationError("a prompt and words exclude each other\n  next: give one of them")
+    request = parse(words or (["prompt", prompt] if prompt is not None else [settings.default_mode(setup.home)]))
+    if isinstance(request, Refusal) or request.mode not in LOOP_MODES:
+        why = request.message if isinstance(request, Refusal) else ""
+        why = why or f"{' '.join(words)!r} asks for no loop"
+        raise ConfigurationError(f"{why}\n  next: one of {', '.join(LOOP_MODES)}, and what they take")
+    most = options.max_iterations
+    return request if most is None else replace(request, iterations=str(most))
 
 
 @contextmanager
@@ -96,30 +110,6 @@ def hold(agent: Agent, session: RalphSession) -> Iterator[OpenedSession]:
         make_folder(store.logs)
     with active_run(store.logs, folder, f"agent {session.config.agent}") as active:
         yield OpenedSession(agent, session, active, store)
-
-
-def request_of(
-    setup: Setup, words: Sequence[str] = (), *, prompt: str | None = None, max_iterations: int | None = None
-) -> RalphRequest:
-    """Read what is asked for.
-
-    Args:
-        setup: where.
-        words: of the controller's command line; none: build when there is a plan with tasks, else plan.
-        prompt: a prompt file, as the project sees it, instead of words.
-        max_iterations: wins over the words.
-
-    Raises:
-        ConfigurationError: the words make no sense, or ask for no loop.
-    """
-    if prompt is not None and words:
-        raise ConfigurationError("a prompt and words exclude each other\n  next: give one of them")
-    request = parse([*words] or (["prompt", prompt] if prompt is not None else [settings.default_mode(setup.home)]))
-    if isinstance(request, Refusal) or request.mode not in LOOP_MODES:
-        why = request.message if isinstance(request, Refusal) else ""
-        why = why or f"{' '.join(words)!r} asks for no loop"
-        raise ConfigurationError(f"{why}\n  next: one of {', '.join(LOOP_MODES)}, and what they take")
-    return request if max_iterations is None else replace(request, iterations=str(max_iterations))
 
 
 @contextmanager

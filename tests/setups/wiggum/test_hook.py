@@ -91,15 +91,22 @@ def test_help_is_there_all_the_same(project: Project) -> None:
     assert "Stop hook" in project.run("stop-hook", "--help").stdout
 
 
-def test_it_needs_neither_click_nor_sh_nor_bash(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("message", "modules"),
+    [
+        ("Error: no", ()),
+        ("Worked on it.", ("bridge.stream.analysis", "bridge.loop.policy", "bridge.setups.settings")),
+    ],
+)
+def test_it_needs_neither_click_nor_sh_nor_bash(project: Project, message: str, modules: tuple[str, ...]) -> None:
     project.keep()
+    heavy = ("click", "sh", "rich", "yaml", "bashlex", "jq", "asyncio", "pydantic", "difflib", *modules)
     code = (
         "import sys; sys.argv = ['ralph-bridge', 'stop-hook']\n"
-        "import atexit; atexit.register(lambda: print(*[m for m in sys.modules if m.split('.')[0] in "
-        "('click', 'sh', 'rich', 'yaml', 'bashlex', 'jq', 'asyncio')], file=sys.stderr))\n"
+        f"import atexit; atexit.register(lambda: print(*[m for m in {heavy} if m in sys.modules], file=sys.stderr))\n"
         "from bridge.cli import main; main()"
     )
-    call = json.dumps({"session_id": "s", "last_assistant_message": "Error: no"})
+    call = json.dumps({"session_id": "s", "last_assistant_message": message})
     done = subprocess.run(
         [MAIN[0], "-c", code],
         cwd=project.path,
