@@ -103,7 +103,7 @@ def test_it_needs_neither_click_nor_sh_nor_bash(project: Project, message: str, 
     heavy = ("click", "sh", "rich", "yaml", "bashlex", "jq", "asyncio", "pydantic", "difflib", *modules)
     code = (
         "import sys; sys.argv = ['ralph-bridge', 'stop-hook']\n"
-        f"import atexit; atexit.register(lambda: print(*[m for m in {heavy} if m in sys.modules], file=sys.stderr))\n"
+        f"import atexit; atexit.register(lambda: print(*({{*{heavy}}} & {{*sys.modules}}), file=sys.stderr))\n"
         "from bridge.cli import main; main()"
     )
     call = json.dumps({"session_id": "s", "last_assistant_message": message})
