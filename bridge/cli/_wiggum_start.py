@@ -75,7 +75,7 @@ def _request(asked: RunOptions, given: dict[str, Any]) -> StartRequest:
         checkpoints = Checkpointing(enabled, given["no_verify"], given["allow_empty"])
     return start_request(
         asked,
-        breaker=WiggumBreakerSettings(**limits) if limits else None,
+        breaker_settings=WiggumBreakerSettings(**limits) if limits else None,
         checkpoints=checkpoints,
         session_id=os.environ.get("CLAUDE_CODE_SESSION_ID") or None,
         **{name: given[name] for name in ("mode", "resume", "fresh", "force")},

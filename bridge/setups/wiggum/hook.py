@@ -177,7 +177,7 @@ class _Hook:
         defaults = WiggumState(
             mode="hook",
             max_iterations=self.environment.max_iterations or MAX_ITERATIONS,
-            completion_promise=self.environment.promise or PROMISE,
+            completion_promise=self.environment.completion_promise or PROMISE,
         )
         state = files.load(layout, defaults=defaults)
         return None if state is None else self.environment.applied_to(state)

@@ -151,7 +151,7 @@ def start_request(asked: RunOptions, **more: Any) -> StartRequest:
     tools = (("driver", asked.script("driver")), ("agent", asked.script("agent")))
     return StartRequest(
         description=None if asked.task is None else os_text(asked.task),
-        promise=promise,
+        completion_promise=promise,
         max_iterations=asked.max_iterations,
         environment=found,
         max_minutes=asked.max_minutes,

@@ -15,7 +15,7 @@ from bridge.setups.wiggum import files, turns
 from bridge.setups.wiggum.breaker import cooled_at, timestamp
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
-from bridge.setups.wiggum.state import WiggumState, is_promise
+from bridge.setups.wiggum.state import DEFAULTED, WiggumState, is_promise
 from bridge.setups.wiggum.task import StartRequest, TaskFiles, digest, name_of, settle, write
 from bridge.wording import plural
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bridge.git.work import WorkDetector
     from bridge.setups.wiggum.files import Layout
 
+_KEPT = ("max_iterations", "max_minutes", "completion_promise", "breaker_settings", "checkpoints", "tool")
+"""What is as before where it isn't asked for."""
 _TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
 
@@ -101,8 +103,7 @@ class _Start:
             return _Decided(before, unreadable, over)
         self._check_task()
         state = None if before is None or request.fresh else self._continued(before)
-        promise = self._use_environment(state)
-        task = settle(layout, replace(self.request, promise=promise), before, state)
+        task = settle(layout, self._with_environment(state), before, state)
         return _Decided(before, unreadable, state=state, task=task)
 
     def prepare(self) -> Prepared:
@@ -135,7 +136,7 @@ class _Start:
         return self._saved(state)
 
     def _check_options(self) -> None:
-        promise, description = self.request.promise, self.request.description
+        promise, description = self.request.completion_promise, self.request.description
         if promise is not None and not is_promise(promise):
             raise ConfigurationError(f"--completion-promise {promise!r}: expected a text, such as DONE")
         if description is not None and not description.strip():
@@ -198,7 +199,8 @@ class _Start:
                 f"this loop belongs to session {before.session_id}\n"
                 "  next: --resume takes it over, --fresh begins anew"
             )
-        breaker = breakers.before_start(before.breaker, request.breaker or before.breaker_settings, self.now)
+        limits = request.breaker_settings or before.breaker_settings
+        breaker = breakers.before_start(before.breaker, limits, self.now)
         if breaker.is_open:
             until = cooled_at(breaker, before.breaker_settings)
             again = f"wait until {timestamp(until)}, or " if until else ""
@@ -222,16 +224,14 @@ class _Start:
         named = before.session_id is not None and request.session_id is not None
         return both and named and before.session_id != request.session_id and not request.resume
 
-    def _use_environment(self, state: WiggumState | None) -> str | None:
-        """Let the environment stand for what a new loop's options leave out; return the promise."""
-        request, environment = self.request, self.request.environment
-        if state is not None:
-            unnamed = request.promise is None and "completion_promise" in state.by_default
-            return environment.promise if unnamed else request.promise
-        most = environment.max_iterations if request.max_iterations is None else request.max_iterations
-        promise = environment.promise if request.promise is None else request.promise
-        self.request = replace(request, max_iterations=most, promise=promise)
-        return promise
+    def _with_environment(self, state: WiggumState | None) -> StartRequest:
+        """Let the environment stand for what the options leave out; a loop that goes on keeps what was named."""
+        unnamed = DEFAULTED if state is None else state.by_default
+        missing = [name for name in DEFAULTED if name in unnamed and getattr(self.request, name) is None]
+        found = replace(self.request, **{name: getattr(self.request.environment, name) for name in missing})
+        if state is None:
+            self.request = found
+        return found
 
     def _new(self, task: TaskFiles) -> WiggumState:
         items, now = files.read_plan(self.layout), timestamp(self.now)
@@ -244,7 +244,7 @@ class _Start:
             started_at=now,
             updated_at=now,
             completion_promise=task.promise,
-            by_default=("max_iterations",) if task.adopted else ("max_iterations", "completion_promise"),
+            by_default=tuple(each for each in DEFAULTED if not task.adopted or each != "completion_promise"),
             plan_completes=True,
             remaining_items=len(items.todo),
             total_items=items.total,
@@ -310,15 +310,7 @@ def _with_task(state: WiggumState, before: WiggumState, task: TaskFiles) -> Wigg
 
 def _with_request(state: WiggumState, request: StartRequest) -> WiggumState:
     """Let what was asked for win over what the state says."""
-    wanted = {
-        "max_iterations": request.max_iterations,
-        "completion_promise": request.promise,
-        "max_minutes": request.max_minutes,
-        "breaker_settings": request.breaker,
-        "checkpoints": request.checkpoints,
-        "tool": request.tool,
-    }
-    named: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+    named: dict[str, Any] = {name: value for name in _KEPT if (value := getattr(request, name)) is not None}
     return replace(
         state,
         **named,
@@ -326,7 +318,7 @@ def _with_request(state: WiggumState, request: StartRequest) -> WiggumState:
         by_default=tuple(each for each in state.by_default if each not in named),
         # A promise that was named is what completes the loop; without one, a plan that is done will do.
         plan_completes=state.plan_completes
-        and request.promise is None
+        and request.completion_promise is None
         and (request.mode == "outer" or not state.run_id),
         session_id=request.session_id if request.mode == "hook" else None,
     )

@@ -25,6 +25,9 @@ PROMISE = "COMPLETE"
 ENV_MAX_ITERATIONS = "RALPH_MAX_ITERATIONS"
 ENV_PROMISE = "RALPH_COMPLETION_PROMISE"
 
+DEFAULTED = ("max_iterations", "completion_promise")
+"""What has a default in the environment, too."""
+
 Mode = Literal["outer", "hook"]
 """A host starts the agent anew for each turn, or the Stop hook keeps a session going."""
 
@@ -71,7 +74,7 @@ class WiggumState:
     max_iterations: int = MAX_ITERATIONS
     max_minutes: float | None = None  # None: any number
     completion_promise: str = PROMISE  # what the agent says, in ``<promise>`` tags, when all is done
-    by_default: tuple[str, ...] = ()  # which of `max_iterations` and `completion_promise` nobody has named
+    by_default: tuple[str, ...] = ()  # which of `DEFAULTED` nobody has named
     plan_completes: bool = False  # a fix plan whose last box a turn ticked completes the loop, too
     session_id: str | None = None  # the session that the hook keeps going; None until one has claimed the loop
     tool: str = ""  # ``driver NAME`` or ``agent NAME``, for a resumed run; '' when none was named
@@ -108,14 +111,13 @@ class EnvironmentDefaults(NamedTuple):
     """What stands for options that nobody gave; None where the environment says nothing."""
 
     max_iterations: int | None = None
-    promise: str | None = None
+    completion_promise: str | None = None
     wrong: tuple[str, ...] = ()  # messages about values that make no sense
 
     def applied_to(self, state: WiggumState) -> WiggumState:
         """Replace those values of a state that nobody named."""
-        named = {"max_iterations": self.max_iterations, "completion_promise": self.promise}
-        values: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-        return replace(state, **{name: values[name] for name in values if name in state.by_default})
+        unnamed = {name: getattr(self, name) for name in DEFAULTED if name in state.by_default}
+        return replace(state, **{name: value for name, value in unnamed.items() if value is not None})
 
 
 def read_environment(env: Mapping[str, str]) -> EnvironmentDefaults:
@@ -169,7 +171,7 @@ def read_state(text: str, *, where: str = "the state file", defaults: WiggumStat
     defaults = defaults or WiggumState()
     if "schema_version" in found:
         return _state(top, defaults)
-    unnamed = tuple(key for key in ("max_iterations", "completion_promise") if found.get(key) is None)
+    unnamed = tuple(key for key in DEFAULTED if found.get(key) is None)
     # The published schema has no end but this one: that all its items are done.
     state = _state(top, replace(defaults, by_default=unnamed, plan_completes=True))
     done = len(state.completed_items)

@@ -56,10 +56,10 @@ class StartRequest:
 
     description: str | None = None  # the task, in words
     mode: Mode = "outer"
-    promise: str | None = None
+    completion_promise: str | None = None
     max_iterations: int | None = None
     max_minutes: float | None = None
-    breaker: WiggumBreakerSettings | None = None
+    breaker_settings: WiggumBreakerSettings | None = None
     checkpoints: Checkpointing | None = None
     tool: str | None = None
     environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
@@ -120,7 +120,7 @@ def settle(
         "iteration_count": "1",
         "last_action": "none yet",
         "remaining_count": "see fix_plan.md",
-        "completion_promise": request.promise or default,
+        "completion_promise": request.completion_promise or default,
     }
     notices: list[str] = []
     prompt = text
@@ -205,7 +205,7 @@ def _promise(request: StartRequest, prompt: str, promise: str, notices: list[str
     if find_promise(filled(prompt, {"completion_promise": promise}), promise):
         return promise, prompt
     others = promises_in(prompt)
-    if request.promise is not None:
+    if request.completion_promise is not None:
         notices.append(f"PROMPT.md asks for <promise>{promise}</promise> now")
         return promise, with_promise(prompt, promise)
     if len(others) == 1 and others[0]:

@@ -82,7 +82,7 @@ def events(
 ) -> tuple[list[LoopEvent], Scripted]:
     tool = Scripted(project, replies, work=work)
     layout, probe = project.layout, WorkDetector(project.path, FILES)
-    wanted = StartRequest(breaker=WiggumBreakerSettings(no_change=0, same_error=0), **request)  # type: ignore[arg-type]
+    wanted = StartRequest(breaker_settings=WiggumBreakerSettings(no_change=0, same_error=0), **request)  # type: ignore[arg-type]
     state = prepare(layout, probe, wanted, datetime.now(UTC)).state
     seconds = None if state.max_minutes is None else state.max_minutes * 60
     settings = LoopSettings(project=project.path, resume=False, limits=Limits(None, 0, seconds), files=FILES)
