@@ -16,10 +16,10 @@ from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, fail
 from bridge.setups.options import RunOptions
 from bridge.setups.ralph_loop import settings
 from bridge.setups.ralph_loop.controller import RalphRequest
-from bridge.setups.ralph_loop.kind import NAME
 from bridge.setups.ralph_loop.opening import loaded
 from bridge.setups.ralph_loop.overview import last_session
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.model import Setup
     from bridge.setups.ralph_loop.settings import Config
-
-__all__ = ["CHECKS", "NAME", "RalphCase"]
-
-_TEMPLATES = ("plan.md", "build.md")
 
 
 class LoadedAgent(NamedTuple):
@@ -134,19 +130,15 @@ def _specs(case: RalphCase) -> Examined:
     if not folder.is_dir():
         return failed(f"{name}/ does not exist", f"mkdir {name}, and write specifications there")
     count = sum(path.is_file() for path in folder.rglob("*.md"))
-    shown = f"{name}/, {count} file{'' if count == 1 else 's'}"
-    return passed(shown) if count else warned(f"{name}/ has no .md file", "write one")
+    return passed(f"{name}/, {plural(count, 'file')}") if count else warned(f"{name}/ has no .md file", "write one")
 
 
 def _prompts(case: RalphCase) -> Examined:
-    folder = case.home / "prompts"
-    missing = [name for name in _TEMPLATES if not (folder / name).is_file()]
-    if missing:
-        names = ", ".join(case.name_of(folder / name) for name in missing)
-        return failed(
-            f"missing: {names}", f"{os.path.join('.', case.name_of(case.setup.controller))} update, or write them"
-        )
-    return passed(", ".join(case.name_of(folder / name) for name in _TEMPLATES))
+    paths = [case.home / "prompts" / name for name in ("plan.md", "build.md")]
+    if missing := [case.name_of(path) for path in paths if not path.is_file()]:
+        update = os.path.join(".", case.name_of(case.setup.controller))
+        return failed(f"missing: {', '.join(missing)}", f"{update} update, or write them")
+    return passed(", ".join(map(case.name_of, paths)))
 
 
 def _plan(case: RalphCase) -> Examined:
@@ -155,11 +147,9 @@ def _plan(case: RalphCase) -> Examined:
         return passed("none yet: the first run plans")
     text = settings.read(path)
     found = parse(text)
-    tasks = found.tasks
-    done = sum(task.complete for task in tasks)
-    if not tasks:
+    if not found.tasks:
         return warned(f"{case.name_of(path)} has no `### Task` heading", "ralph-bridge run plan")
-    seen = f"{done} of {len(tasks)} tasks complete"
+    seen = f"{found.done} of {len(found.tasks)} tasks complete"
     if found.complete:
         return warned(f"{seen}: a build ends at once", "ralph-bridge run plan, for what comes next")
     if plan_type(text) == "process":

@@ -79,9 +79,9 @@ def overview(setup: Setup) -> dict[str, Any]:
 def _plan(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
-    tasks = parse(read(path)).tasks
-    following = next((task.heading.removeprefix("### ") for task in tasks if not task.complete), None)
-    return {"done": sum(task.complete for task in tasks), "total": len(tasks), "next": following}
+    plan = parse(read(path))
+    following = next((task.heading.removeprefix("### ") for task in plan.tasks if not task.complete), None)
+    return {"done": plan.done, "total": len(plan.tasks), "next": following}
 
 
 def _tail(path: Path) -> bytes:

@@ -77,6 +77,10 @@ class ImplementationPlan:
         return [task for section in self.sections for task in section.tasks]
 
     @property
+    def done(self) -> int:
+        return sum(task.complete for task in self.tasks)
+
+    @property
     def complete(self) -> bool:
         return bool(self.tasks) and not any(section.open for section in self.sections)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.setups.ralph_loop.plan import SLICES, Slices, slices
 from bridge.setups.ralph_loop.settings import process_files, read
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,7 @@ def volume_hint(files: int, size: int) -> str:
     size: bytes of all files.
     """
     kilobytes = size // 1024
-    volume = f"{files} {'file' if files == 1 else 'files'}, {kilobytes} KB"
+    volume = f"{plural(files, 'file')}, {kilobytes} KB"
     if kilobytes < 50 and files < 5:
         advice = f"small ({volume}): you will likely complete planning in one iteration."
     else:

@@ -118,8 +118,8 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
         path = self._session.job.plan
         if not path.is_file():
             return None
-        tasks = parse(read(path)).tasks
-        return sum(task.complete for task in tasks), len(tasks)
+        plan = parse(read(path))
+        return plan.done, len(plan.tasks)
 
     def begin_turn(self, state: SessionState, _plan: Plan | None, _session: str | None) -> TurnRequest:
         """Write the prompt to a file of its own, which is gone when the program has ended."""

@@ -57,7 +57,7 @@ def answer(
     if legacy and not data.strip() and env.get("CLAUDE_TRANSCRIPT"):
         data = b"{}"  # a shell loop's hook gets its transcript by name, and nothing else
 
-    def found(document: object) -> Answer:
+    def reply(document: object) -> Answer:
         if not isinstance(document, dict):
             return doubt("its input is no JSON object")
         if (document.get("hook_event_name") or "Stop") != "Stop" or document.get("agent_id"):
@@ -74,7 +74,7 @@ def answer(
     except (ValueError, RecursionError) as error:
         what = f"its input is no JSON ({error})" if data.strip() else "its input is empty"
         return doubt(what).response(legacy=legacy)
-    return found(document).response(legacy=legacy)
+    return reply(document).response(legacy=legacy)
 
 
 class _Hook:
