@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.adapter import Adapter
 from bridge.adapters.escapes import plain
-from bridge.cli._failures import say_error
-from bridge.cli._terminal import Style, guarded, say, write
+from bridge.cli._failures import guarded, say_error
+from bridge.cli._terminal import Style, say, write
 from bridge.errors import BridgeError, SessionEnded
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ class ControllerScreen:
 
     def __init__(self, *, live: bool, quiet: bool = False) -> None:
         from bridge.cli._flow import Page, flows
-        from bridge.cli._summary import SoFar
+        from bridge.cli._render import SoFar
 
         self._out, self._err = LossyWriter(sys.stdout), LossyWriter(sys.stderr)
         self._page = Page(sys.stdout, self._out.steer) if flows(sys.stdout) else None
@@ -81,7 +81,7 @@ class ControllerScreen:
 
     def ended(self, end: LoopEnded) -> None:
         """Show the last line; of a quiet loop where the work isn't done."""
-        from bridge.cli._summary import last_line
+        from bridge.cli._render import last_line
         from bridge.loop.policy import Verdict
 
         if not self._quiet or end.verdict is not Verdict.COMPLETE:

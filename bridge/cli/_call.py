@@ -1,4 +1,7 @@
-"""What ``call`` does: one function of a script. Without click, so that a call costs little more than its bash."""
+"""A script that was named on the command line, and what ``call`` does: one function of it.
+
+Without click, so that a call costs little more than its bash.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.cli._scripts import load
-from bridge.cli._terminal import as_shell, guarded, print_json, write
+from bridge import lookup
+from bridge.cli._failures import guarded
+from bridge.cli._terminal import print_json, write
 from bridge.errors import ConfigurationError, HookTimeout
-from bridge.resources import likely, os_text
+from bridge.resources import is_name, likely, os_text
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.agent import Agent
     from bridge.driver import Driver
-    from bridge.shell import Reply
+    from bridge.shell import Reply, Value
     from bridge.shell.jobs import Input
     from bridge.shell.session import Stdin
 
@@ -123,3 +127,74 @@ def _print_json(loaded: Driver | Agent, wanted: Call, reply: Reply) -> None:
             "changed": sorted(changed),
         }
     )
+
+
+def as_shell(name: str, value: Value | None) -> str:
+    """A variable as a line that bash would read."""
+    import shlex
+
+    if value is None:
+        return f"unset {name}"
+    if isinstance(value, str):
+        return f"{name}={shlex.join([value])}"
+    if isinstance(value, dict):
+        return f"{name}=({' '.join(f'[{shlex.join([k])}]={shlex.join([v])}' for k, v in value.items())})"
+    return f"{name}=({shlex.join(value)})"
+
+
+# -- which script a word means ----------------------------------------------------------------------
+
+
+def find(script: str) -> Path:
+    """The file that a path or a name means; see :func:`bridge.lookup.find`."""
+    return lookup.find(os_text(script), _folders(script))
+
+
+def load_driver(
+    script: str, settings: Mapping[str, str] | None = None, *, timeout: float = DEFAULT_TIMEOUT, strict: bool = True
+) -> Driver:
+    """The driver that a path or a name means; a name also means one of the project's own."""
+    from bridge.driver import Driver
+
+    return Driver.load(script, folders=_folders(script).drivers, settings=settings, timeout=timeout, strict=strict)
+
+
+def load(
+    script: str, *, settings: Mapping[str, str] | None = None, timeout: float = DEFAULT_TIMEOUT, lift: bool = True
+) -> Driver | Agent:
+    """Load it, whatever it lacks; `settings` are there after it was sourced (for an agent before, too)."""
+    loaded: Driver | Agent
+    folders = _folders(script)
+    if _is_agent(script, folders):
+        from bridge.agent import Agent
+
+        loaded = Agent.load(
+            script, folders=folders.agents, strict=False, timeout=timeout, settings=settings, lift=lift
+        )
+    else:
+        from bridge.driver import Driver
+
+        path = lookup.find(script, folders) if script and is_name(script) else script
+        loaded = Driver.load(path, timeout=timeout, strict=False)
+    try:
+        loaded.shell.update(settings or {})
+    except BaseException:
+        loaded.close()
+        raise
+    return loaded
+
+
+def _folders(script: str) -> lookup.Folders:
+    if not is_name(script):
+        return lookup.Folders()
+    from bridge.setups.projects import project_scripts
+
+    return project_scripts()
+
+
+def _is_agent(script: str, folders: lookup.Folders) -> bool:
+    if is_name(script):
+        return lookup.names_agent(script, folders)
+    from bridge.contract.scripts import kind_of_file
+
+    return kind_of_file(script) == "agent"

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.cli._terminal import guarded, say, say_all, write
+from bridge.cli._failures import guarded
+from bridge.cli._terminal import say, say_all, write
 from bridge.errors import BridgeError
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.controller import Notification, OriginalNeeded
@@ -115,8 +116,7 @@ def _ignoring_hangups() -> Iterator[None]:
 
 def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
     from bridge.cli._as_controller import ControllerScreen
-    from bridge.cli._run_kind import preview
-    from bridge.cli._summary import first_line
+    from bridge.cli._render import first_line, preview
     from bridge.loop.events import Waiting
 
     keys = _Keys()

@@ -1,17 +1,19 @@
-"""What every kind of failure means outside: one message and an exit code."""
+"""How a command ends: what every kind of failure means outside, and signals, in order."""
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from bridge.cli._terminal import drop, folded, say_all
+from bridge.cli._terminal import drop, folded, say, say_all
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _LACKS = frozenset(
     [
@@ -44,6 +46,34 @@ def exit_code(run: Callable[[], int]) -> int:
         return _environment(error) or _bug(error)
     except Exception as error:  # noqa: BLE001 - whatever else there is, is a bug, and reported as one
         return _bug(error)
+
+
+@contextmanager
+def guarded(message: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
+    """End the block in order when a signal comes, or the reader of our output leaves.
+
+    TERM and HUP end the process the way Ctrl-C does: everything that was started goes first. Where the caller has
+    them ignored, as nohup does with HUP, they stay ignored.
+
+    message: for people, after Ctrl-C.
+    """
+
+    def leave(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    caught = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, leave) for number in caught}
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(message)
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has gone
+        drop(sys.stdout)
+        sys.exit(128 + signal.SIGPIPE)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def say_error(text: str) -> None:

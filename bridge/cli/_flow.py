@@ -13,8 +13,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.cli._harmless import COLOUR, harmless
-from bridge.cli._terminal import steer
+from bridge.cli._terminal import COLOUR, harmless, steer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 VARIABLE = "_RALPH_BRIDGE_COMPLETE"
 """Set when a shell asks for completions."""
 _CODES = re.compile(r"(?P<title>Exit codes[^:]*): (?P<codes>\d+ [a-z].*)", re.DOTALL)

@@ -13,11 +13,10 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
 
 from bridge import timestamps
-from bridge.cli import _standing
-from bridge.cli._watched import Said, loop_cells, running
+from bridge.cli.status import standing, why_waiting
 from bridge.errors import BridgeError
 from bridge.report import facts
-from bridge.report.live import LiveLoop
+from bridge.report.live import AgentText, LiveLoop, running_loops
 from bridge.wording import duration, plural, tame, usd
 
 if TYPE_CHECKING:
@@ -49,14 +48,13 @@ class LoopScreen(Screen[None]):
     def __init__(self, loop: LoopPlace, interval: float) -> None:
         super().__init__()
         self.live = LiveLoop(loop)
-        self._said = Said(loop)
+        self._text = AgentText(loop)
         self._interval = interval
         self._listed = self._skipped = 0
         self._under_way: int | None = None
         self._shown: tuple[str, int, int] | None = None
 
     def compose(self) -> ComposeResult:
-        """Make the parts."""
         yield Static(id="head", markup=False)
         with Container(id="body"):
             yield DataTable(id="turns", cursor_type="row", zebra_stripes=True)
@@ -67,7 +65,6 @@ class LoopScreen(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Look for the first time."""
         self.query_one(DataTable).add_columns("turn", "began", "took", "result", "tokens", "cost", "files")
         self.query_one(DataTable).focus()
         self.look()
@@ -78,7 +75,6 @@ class LoopScreen(Screen[None]):
         return action != "back" or len(self.app.screen_stack) > 2
 
     def action_back(self) -> None:
-        """Show all loops."""
         self.app.pop_screen()
 
     def action_show(self, name: str) -> None:
@@ -87,7 +83,6 @@ class LoopScreen(Screen[None]):
         self._fill()
 
     def look(self) -> None:
-        """Show what is new."""
         now = time.time()
         try:
             anew = self.live.look(now)
@@ -97,16 +92,14 @@ class LoopScreen(Screen[None]):
         self.query_one("#head", Static).update(head(self.live, now))
         self._list(anew=anew)
         text = self.query_one("#text-lines", RichLog)
-        for line in (*self._said.lines(rest=not self.live.seen["running"]), *self._said.steps()):
+        for line in (*self._text.lines(rest=not self.live.seen["running"]), *self._text.steps()):
             text.write(Text(line))
         self._fill()
 
     def on_data_table_row_highlighted(self) -> None:
-        """Another turn is chosen."""
         self._fill()
 
     def on_tabbed_content_tab_activated(self) -> None:
-        """Another pane is chosen."""
         self._fill()
 
     def _list(self, *, anew: bool) -> None:
@@ -135,22 +128,22 @@ class LoopScreen(Screen[None]):
     def _fill(self) -> None:
         """Fill the pane that is to be seen with the log or the diff of the chosen turn."""
         table, pane = self.query_one(DataTable), self.query_one(TabbedContent).active
-        place = table.cursor_row + self._skipped
-        wanted = (pane, place, self._listed)
+        index = table.cursor_row + self._skipped
+        wanted = (pane, index, self._listed)
         if pane not in ("log", "diff") or wanted == self._shown or not table.row_count:
             return
         lines = self.query_one(f"#{pane}-lines", RichLog)
         lines.clear()
         self._shown = wanted
-        turn = self.live.turns[place] if place < len(self.live.turns) else None
+        turn = self.live.turns[index] if index < len(self.live.turns) else None
         number = turn.turn if turn else self._under_way
         title = Text(f"turn {number}{f': {tame(turn.log)}' if turn and pane == 'log' else ''}", "bold")
         lines.write(title, scroll_end=pane == "log")  # a diff is read from its beginning
         if pane == "diff":
-            for line in self.live.diff(place).splitlines():
+            for line in self.live.diff(index).splitlines():
                 lines.write(Text(tame(line, keep="\t"), _DIFF.get(line[:1], "")), scroll_end=False)
         elif turn:
-            for line in [*([turn.error] if turn.error else []), *self.live.log(place)]:
+            for line in [*([turn.error] if turn.error else []), *self.live.log(index)]:
                 lines.write(Text(tame(line, keep="\t")))
         else:
             lines.write(Text("It is under way: press t for what it says."))
@@ -173,26 +166,23 @@ class LoopsScreen(Screen[None]):
         self._lives: dict[str, LiveLoop] = {}
 
     def compose(self) -> ComposeResult:
-        """Make the parts."""
         yield Static(id="head", markup=False)
         yield _Loops(id="loops", cursor_type="row", zebra_stripes=True)
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Look for the first time."""
         for name in ("project", "setup", "turn", "failed", "tokens", "cost", "loop"):
             self.query_one(DataTable).add_column(name, key=name)
         self.look()
         self.set_interval(self._interval, self.look)
 
     def look(self) -> None:
-        """Show what is new."""
         now, table = time.time(), self.query_one(DataTable)
-        found = running(self._lives, now)
+        found = running_loops(self._lives, now)
         for gone in [key for key in self._lives if key not in found]:
             table.remove_row(gone)
         for key, live in found.items():
-            cells = loop_cells(live, now)
+            cells = live.cells(standing(live.seen, now))
             if key not in self._lives:
                 table.add_row(*map(Text, cells), key=key)
             else:
@@ -202,7 +192,6 @@ class LoopsScreen(Screen[None]):
         self.query_one("#head", Static).update(f"{plural(len(found), 'loop')} at work on this machine")
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Open a loop."""
         live = self._lives.get(str(event.row_key.value))
         if live is not None:
             self.app.push_screen(LoopScreen(live.loop, self._interval))
@@ -233,18 +222,16 @@ class LiveView(App[None]):
 
     def __init__(self, loop: LoopPlace | None, interval: float) -> None:
         super().__init__(ansi_color=True)  # the terminal's own colours, light or dark; with NO_COLOR none
-        self._place = loop
+        self._shown_loop = loop
         self._interval = interval
         self.interrupted = False
 
     def on_mount(self) -> None:
-        """Show the first screen."""
         self.theme = "ansi-dark"
-        place, interval = self._place, self._interval
-        self.push_screen(LoopsScreen(interval) if place is None else LoopScreen(place, interval))
+        loop, interval = self._shown_loop, self._interval
+        self.push_screen(LoopsScreen(interval) if loop is None else LoopScreen(loop, interval))
 
     def action_leave(self) -> None:
-        """End the watching."""
         self.exit()
 
     def action_interrupt(self) -> None:
@@ -258,24 +245,24 @@ def head(live: LiveLoop, now: float) -> Text:
     seen, totals, run = live.seen, live.totals, live.run
     tool = f" · {run.tool}" if run and run.tool else ""
     turn = f"turn {run.turn} for {duration(now - run.turn_began)}" if run and live.turn_under_way else ""
-    stands = " · ".join(filter(None, (_standing.words(seen, now), turn, _standing.why(seen))))
+    stands = " · ".join(filter(None, (standing(seen, now), turn, why_waiting(seen))))
     caps = run.caps if run else {}
     failures = f", {totals.failures} failed" if totals.failures else ""
     spent = run.spent if run else None
     cost = spent.cost_usd if spent and caps.get("max_cost") else totals.cost_usd
     tokens = spent.tokens if spent and caps.get("max_tokens") else totals.tokens
-    said = [
+    amounts = [
         f"{plural(totals.turns, 'turn')}{failures}",
         f"{facts.tokens(tokens)}{_of(caps, 'max_tokens', facts.tokens)} tokens",
         f"{facts.money(cost)}{_of(caps, 'max_cost', usd)}",
     ]
     if spent and (most := caps.get("tokens_per_hour")):
-        said.append(f"{facts.tokens(spent.hour_tokens)} of {facts.tokens(most)} tokens this hour")
+        amounts.append(f"{facts.tokens(spent.hour_tokens)} of {facts.tokens(most)} tokens this hour")
     plan = next((turn.plan for turn in reversed(live.turns) if turn.plan), None)
     if plan is not None:
-        said.append(f"{plan[0]} of {plan[1]} tasks done")
+        amounts.append(f"{plan[0]} of {plan[1]} tasks done")
     named = tame(f"{live.loop.project.name} · {live.loop.kind}{tool}")
-    return Text("\n").join((Text(named, "bold"), Text(tame(stands)), Text(" · ".join(said), "dim")))
+    return Text("\n").join((Text(named, "bold"), Text(tame(stands)), Text(" · ".join(amounts), "dim")))
 
 
 def _of(caps: dict[str, float], name: str, words: Any) -> str:

@@ -1,16 +1,20 @@
-"""The loop's events on a terminal, in a file or in a CI log: text on stdout, one line per step on stderr."""
+"""A loop on a terminal, in a file or in a CI log: text on stdout, one line per step on stderr.
+
+The first and the last line have the same facts in the same order, whatever the setup.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
-from bridge.cli._summary import SoFar, last_line
-from bridge.cli._terminal import Style, drop, say, write_text
+from bridge.cli._terminal import Style, drop, say, write, write_text
 from bridge.loop.events import (
     DenialHelp,
     IterationEnded,
@@ -22,15 +26,22 @@ from bridge.loop.events import (
     ReviewStarted,
     RunProgress,
     Waiting,
+    interruption,
 )
 from bridge.loop.policy import Verdict
-from bridge.wording import changed, duration
+from bridge.loop.records import NO_TURNS, Totals
+from bridge.resources import shown_script
+from bridge.wording import changed, duration, plural, usd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
+    from bridge.agent import Agent
+    from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
+    from bridge.loop.settings import LoopSettings
+    from bridge.setups.model import Opened
 
 
 _A_DAY = 86_400
@@ -197,3 +208,97 @@ def _refused(event: IterationEnded) -> str:
     analysis = event.outcome.analysis
     commands = ", ".join(analysis.denied_commands[:5]) if analysis and event.outcome.denied else ""
     return f" · refused: {commands}" if commands else ""
+
+
+# -- the first and the last line ---------------------------------------------------------------------
+
+
+def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:
+    """Say what is about to run, and its limits; `tool` may be words for it."""
+    most, seconds = loop.limits.max_iterations, loop.limits.max_seconds
+    count = f"at most {plural(most, 'iteration')}" if most is not None else "any number of iterations"
+    total = f"{_minutes(seconds)} in all" if seconds is not None else "any time in all"
+    turn = f"{_minutes(loop.timeout)} per turn" if loop.timeout is not None else "any time per turn"
+    return f"{_named(tool)} · prompt {loop.prompt} · {count}, {total}, {turn}"
+
+
+def _named(tool: Driver | Agent | str) -> str:
+    from bridge.agent import Agent
+
+    if isinstance(tool, str):
+        return tool
+    kind, name = ("agent", tool.cli) if isinstance(tool, Agent) else ("driver", tool.display_name())
+    return f"{name} · {kind} {shown_script(tool.script)}"
+
+
+def last_line(style: Style, end: LoopEnded) -> str:
+    """Say how a loop has ended."""
+    word = style("complete", "green", "bold") if end.verdict is Verdict.COMPLETE else _incomplete(style)
+    why = f"{end.detail} ({end.reason})" if end.detail else end.reason
+    return _last_line(word, end.iterations, end.seconds, end.totals, why)
+
+
+def exit_code(end: LoopEnded) -> int:
+    """Give the exit code of a loop: that of its end, else that of its verdict."""
+    return end.status if end.status is not None else int(end.verdict is not Verdict.COMPLETE)
+
+
+class SoFar:
+    """What the events of a loop have come to, for the last line when a signal ends it."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._iterations = 0
+        self._totals = NO_TURNS
+
+    def take(self, event: LoopEvent) -> None:
+        """Take in an event."""
+        if isinstance(event, IterationStarted):
+            self._iterations = event.iteration
+        elif isinstance(event, IterationEnded) and event.turn is not None:
+            self._totals = self._totals.with_turn(event.turn)
+
+    def interrupted(self, style: Style, error: BaseException) -> str:
+        """Give that line."""
+        why = f"interrupted ({interruption(error)[1]})"
+        return _last_line(_incomplete(style), self._iterations, time.monotonic() - self._began, self._totals, why)
+
+
+def _incomplete(style: Style) -> str:
+    return style("incomplete", "red", "bold")
+
+
+def _last_line(word: str, iterations: int, seconds: float, totals: Totals, why: str) -> str:
+    ended = f"{word} after {plural(iterations, 'iteration')}, {totals.failures} failed, {duration(seconds)}"
+    return f"{ended} · {used(totals)}: {why}"
+
+
+def used(totals: Totals) -> str:
+    """Say what turns have used and made; what nobody knows is called unknown."""
+    facts = (
+        "tokens unknown" if totals.tokens is None else f"{totals.tokens:,.0f} tokens",
+        "cost unknown" if totals.cost_usd is None else usd(totals.cost_usd),
+        "commits unknown" if totals.commits is None else plural(totals.commits, "commit"),
+    )
+    return " · ".join(facts)
+
+
+def _minutes(seconds: float) -> str:
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes >= 1 and math.isclose(minutes, round(minutes)) else duration(seconds)
+
+
+def preview(opened: Opened) -> int:
+    """Print what would run on stdout, and on stderr what is to be known of it. Touches nothing."""
+    lines, what = opened.preview()
+    say(*lines)
+    write(what if isinstance(what, bytes) else _shell_line(what.argv, what.stdin))
+    return 0
+
+
+def _shell_line(argv: Sequence[str], stdin: bytes | None) -> bytes:
+    """A command as a line that bash would run, with what it reads on stdin."""
+    import shlex
+
+    line = os.fsencode(shlex.join(argv)) + b"\n"
+    return line if stdin is None else b"printf %s " + os.fsencode(shlex.join([os.fsdecode(stdin)])) + b" | " + line

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+import time
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli._flow import flows
-from bridge.cli._terminal import Style, say
+from bridge.cli._terminal import Style, say, show
 from bridge.cli._view import Screen
 from bridge.loop.events import Notice
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.status import shown
-from bridge.wording import duration, plural, tame, usd
+from bridge.wording import columns, duration, plural, tame, usd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
     from bridge.loop.events import LoopEvent
@@ -27,18 +28,14 @@ _COLOURS = {"merged": "green", "nothing to merge": "green", "conflict": "red", "
 
 
 def table(seen: dict[str, Any]) -> list[str]:
-    """Give a swarm as the lines of a table: its head, then a line for each task."""
-    rows = [_HEAD, *(_row(each) for each in seen["tasks"])]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    lasts = ["", *((each["last"] or "") if each["step"] == "running" else each["title"] for each in seen["tasks"])]
-    return [
-        ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + f"  {tame(last)}").rstrip()
-        for row, last in zip(rows, lasts, strict=True)
-    ]
+    """A swarm as the lines of a table: its head, then a line for each task."""
+    lasts = [(each["last"] or "") if each["step"] == "running" else each["title"] for each in seen["tasks"]]
+    rows = [(*_row(each), tame(last)) for each, last in zip(seen["tasks"], lasts, strict=True)]
+    return columns([(*_HEAD, ""), *rows])
 
 
 def live_table(seen: dict[str, Any]) -> list[str]:
-    """Give what fits at the bottom of a terminal: of many tasks those that are under way, and a count."""
+    """What fits at the bottom of a terminal: of many tasks those that are under way, and a count."""
     tasks = seen["tasks"]
     if len(tasks) <= _MOST:
         return table(seen)
@@ -59,12 +56,7 @@ def _row(task: dict[str, Any]) -> tuple[str, ...]:
 
 
 class SwarmView:
-    """Shows the events of one swarm.
-
-    Args:
-        quiet: nothing of it.
-        screen: what stands at the bottom of the terminal, or None.
-    """
+    """Shows the events of one swarm; `screen` is what stands at the bottom of the terminal."""
 
     def __init__(self, *, quiet: bool, screen: Screen | None) -> None:
         self._quiet = quiet
@@ -72,7 +64,6 @@ class SwarmView:
         self._style = Style(sys.stderr)
 
     def show(self, event: LoopEvent) -> None:
-        """Show one event."""
         line = self._line(event)
         if line and not self._quiet:
             above: AbstractContextManager[None] = self._screen.above() if self._screen else nullcontext()
@@ -80,9 +71,6 @@ class SwarmView:
                 say(line)
         elif self._screen is not None:
             self._screen.refresh()
-
-    def over(self) -> None:
-        """Nothing more is shown."""
 
     def _line(self, event: LoopEvent) -> str:
         style = self._style
@@ -115,12 +103,77 @@ class SwarmView:
         return self._style(f"[{tame(task_id)}]", "cyan", "bold")
 
 
-@contextmanager
-def swarm_view(swarm: Swarm, *, quiet: bool) -> Iterator[SwarmView]:
-    """What shows a swarm's events while the block runs."""
-    if quiet or not flows(sys.stderr):
-        yield SwarmView(quiet=quiet, screen=None)
-        return
-    screen = Screen(sys.stderr, lambda: live_table(shown(swarm.record, swarm.folder)))
-    with screen:
-        yield SwarmView(quiet=quiet, screen=screen)
+def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
+    """Show a swarm to its end, and what it came to; gives the exit code."""
+    screen = None
+    if not quiet and flows(sys.stderr):
+        screen = Screen(sys.stderr, lambda: live_table(shown(swarm.record, swarm.folder)))
+    with screen or nullcontext():
+        end = _to_its_end(swarm.events(), SwarmView(quiet=quiet, screen=screen).show)
+    show(lines_of(shown(end.record, swarm.folder)))
+    return end.status
+
+
+def _to_its_end(events: Generator[LoopEvent, None, None], show_event: Callable[[LoopEvent], None]) -> SwarmEnded:
+    """Show what a swarm tells; a signal is its own to handle, wherever it comes."""
+    came: BaseException | None = None
+    with closing(events):
+        while True:
+            event = next(events) if came is None else events.throw(came)
+            came = None
+            try:
+                show_event(event)
+            except (KeyboardInterrupt, SystemExit, BrokenPipeError) as error:
+                came = SystemExit(141) if isinstance(error, BrokenPipeError) else error
+            if isinstance(event, SwarmEnded):
+                return event
+
+
+def follow(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Show a swarm that another process runs until it ends; gives what was seen last."""
+    last: list[str] = []
+    seen = look()
+    screen = Screen(sys.stderr, lambda: live_table(seen)) if flows(sys.stderr) else None
+    with screen or nullcontext():
+        while (seen := look())["state"] in ("starting", "running", "waiting"):
+            steps = [f"{each['id']}: {each['outcome'] or each['step']}" for each in seen["tasks"]]
+            if screen is None:
+                say(*(step for step in steps if step not in last))
+            last = steps
+            time.sleep(0.5)
+    return seen
+
+
+def headline(seen: dict[str, Any]) -> str:
+    cost = f" · {usd(seen['cost_usd'])}" if seen["cost_usd"] else ""
+    why = f" · {seen['end']}" if seen["end"] and seen["state"] == "ended" else ""
+    merged = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged"
+    return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {seen['branch']}{cost}"
+
+
+def lines_of(seen: dict[str, Any]) -> str:
+    """A swarm for people: the table, and what can be done about each task that isn't merged."""
+    from bridge.cli._swarm_view import table
+
+    style = Style(sys.stdout)
+    head, *rows = table(seen)
+    lines = [headline(seen), "", style(head, "bold"), *rows]
+    for each in seen["tasks"]:
+        if each["next"] or each["unsaved"]:
+            lines += ["", f"{each['id']}: {each['outcome'] or 'not started'}" + _because(each["detail"])]
+            lines += [f"  branch  {name}" for name in filter(None, [each["branch"], *each["kept"]])]
+        if each["unsaved"]:
+            lines.append(f"  not saved: {each['unsaved']}; it is in {each['tree']}")
+        elif each["kept"] and not each["next"]:
+            lines += ["", f"{each['id']} is merged, and has left more on {', '.join(each['kept'])}"]
+        if each["next"]:
+            lines.append(f"  next    {each['next']}")
+    if seen["landed"]:
+        lines += ["", f"{seen['into']} was not moved: {seen['landed']}"]
+    elif seen["merged"] and seen["state"] == "ended":
+        lines += ["", f"the result is on {seen['into']}" if seen["into"] else f"next: git merge {seen['branch']}"]
+    return "\n".join(lines) + "\n"
+
+
+def _because(detail: str | None) -> str:
+    return f": {detail.splitlines()[0]}" if detail else ""

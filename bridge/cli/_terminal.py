@@ -1,4 +1,4 @@
-"""What the commands share: results and messages, colours, signals that end a process in order.
+"""What the commands print: results and messages, colours, and what of a text may reach a terminal.
 
 Without click: what answers without it prints as well.
 """
@@ -6,23 +6,28 @@ Without click: what answers without it prints as well.
 from __future__ import annotations
 
 import os
+import re
 import select
-import signal
+import shutil
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
-
-from bridge.cli._harmless import harmless, no_workflow_command
+import unicodedata
+from typing import TYPE_CHECKING, Literal, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from bridge.shell import Value
-
+    from collections.abc import Mapping
 
 AT_OPEN_BREAKER = "next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown"
 """What can be done when a circuit breaker has ended a loop."""
 
+Colours = Literal["none", "ours", "any"]
+
+COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")
+_OURS = re.compile(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
+_SEQUENCE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])"
+)
+_WORKFLOW_COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
+_JOINERS = ("\u200c", "\u200d")
 _SIGNS = {
     "passed": ("✓", "ok", "green"),
     "limit": ("~", "~", "cyan"),
@@ -30,6 +35,12 @@ _SIGNS = {
     "failed": ("✗", "x", "red"),
     "skipped": ("-", "-", "dim"),
 }
+_ESCAPE = r"\x1b\[[0-9;]*m"
+_COLUMNS = r".*\S {2,}(?=\S)"
+_LABEL = r" *(?:next:|[^\w\s]) "
+_COMMAND = r" *next: .*(?:[<>|]|&&)"
+_ATOMIC = 4096  # what a pipe takes whole when poll says that it takes something
+_PATIENCE = 1000  # milliseconds, the first time
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -54,12 +65,15 @@ def write(text: str | bytes, stream: TextIO | None = None) -> None:
     """
     out = sys.stdout if stream is None else stream
     if out.isatty():
-        text = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
-        text = harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
+        text = _coloured(text if isinstance(text, str) else text.decode("utf-8", "surrogateescape"))
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     out.flush()
     out.buffer.write(data)
     out.buffer.flush()
+
+
+def _coloured(text: str) -> str:
+    return harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
 
 
 def write_text(text: str) -> None:
@@ -80,33 +94,8 @@ def print_json(document: Mapping[str, object]) -> None:
     write(json.dumps({"schema": 1, **document}, indent=2) + "\n")
 
 
-def shell_line(argv: Sequence[str], stdin: bytes | None) -> bytes:
-    """A command as a line that bash would run, with what it reads on stdin."""
-    line = os.fsencode(_quoted(argv)) + b"\n"
-    return line if stdin is None else b"printf %s " + os.fsencode(_quoted([os.fsdecode(stdin)])) + b" | " + line
-
-
-def as_shell(name: str, value: Value | None) -> str:
-    """A variable as a line that bash would read."""
-    if value is None:
-        return f"unset {name}"
-    if isinstance(value, str):
-        return f"{name}={_quoted([value])}"
-    if isinstance(value, dict):
-        return f"{name}=({' '.join(f'[{_quoted([k])}]={_quoted([v])}' for k, v in value.items())})"
-    return f"{name}=({_quoted(value)})"
-
-
-def _quoted(words: Iterable[str]) -> str:
-    import shlex
-
-    return shlex.join(words)
-
-
 def columns(stream: TextIO) -> int:
     """How wide lines may be: as the terminal is, up to a hundred; 80 where there is none."""
-    import shutil
-
     return max(min(shutil.get_terminal_size().columns, 100), 40) if stream.isatty() else 80
 
 
@@ -118,12 +107,6 @@ def hanging(label: str, text: str, width: int) -> str:
     return folder.fill(text) or label.rstrip()
 
 
-_ESCAPE = r"\x1b\[[0-9;]*m"
-_COLUMNS = r".*\S {2,}(?=\S)"
-_LABEL = r" *(?:next:|[^\w\s]) "
-_COMMAND = r" *next: .*(?:[<>|]|&&)"
-
-
 def folded(text: str, stream: TextIO) -> str:
     """Lines as a terminal has room for them: each goes on below its last column, or behind its mark.
 
@@ -131,16 +114,12 @@ def folded(text: str, stream: TextIO) -> str:
     """
     if not stream.isatty():
         return text
-    import shutil
-
     width = max(shutil.get_terminal_size().columns, 40)
     return "\n".join(fold(line, width) for line in text.split("\n"))
 
 
 def fold(line: str, width: int) -> str:
     """One line, in as many as it takes; colours take no room."""
-    import re
-
     bare = re.sub(_ESCAPE, "", line)
     if len(bare) <= width or re.match(_COMMAND, bare):
         return line
@@ -172,7 +151,6 @@ def say(*lines: str) -> None:
 
 
 def say_all(text: str) -> None:
-    """Print a text of several lines on stderr, as `say` does."""
     say(*text.split("\n"))
 
 
@@ -186,8 +164,8 @@ def _for_people(text: str, stream: TextIO) -> str:
 
 
 def in_job(text: str) -> str:
-    """A text as it may stand in the log of a job, where GitHub runs what looks like a command to it."""
-    return no_workflow_command(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
+    """A text as it may stand in the log of a job of GitHub, which takes ``##[``, or ``::`` first, for a command."""
+    return _WORKFLOW_COMMAND.sub(r"\1\2 ", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def drop(stream: TextIO) -> None:
@@ -217,38 +195,6 @@ def sign(status: str, style: Style) -> str:
     return style(mark, colour)
 
 
-@contextmanager
-def guarded(message: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
-    """End the block in order when a signal comes, or the reader of our output leaves.
-
-    TERM and HUP end the process the way Ctrl-C does: everything that was started goes first. Where the caller has
-    them ignored, as nohup does with HUP, they stay ignored.
-
-    message: for people, after Ctrl-C.
-    """
-
-    def leave(number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    caught = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, leave) for number in caught}
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(message)
-        sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has gone
-        drop(sys.stdout)
-        sys.exit(128 + signal.SIGPIPE)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-_ATOMIC = 4096  # what a pipe takes whole when poll says that it takes something
-_PATIENCE = 1000  # milliseconds, the first time
-
-
 class LossyWriter:
     """Output that never holds a loop up: a pipe that nobody reads, or that has gone, costs lines, not the night.
 
@@ -267,14 +213,13 @@ class LossyWriter:
             self._poller.register(self._descriptor, select.POLLOUT)
 
     def say(self, line: str) -> None:
-        """Write a line for people."""
         if self._stream is not None:
             self.steer(message(line, self._stream) + "\n")
 
     def write(self, text: str) -> None:
         """Write what an agent says: on a terminal its text and colours."""
         if self._stream is not None and self._stream.isatty():
-            text = harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
+            text = _coloured(text)
         self.steer(text)
 
     def steer(self, text: str) -> None:
@@ -291,3 +236,37 @@ class LossyWriter:
                 return
             self._patience = _PATIENCE
             data = data[written:]
+
+
+# -- what may reach a terminal: it does what it is told, and a text may tell it anything ---------------
+
+
+def harmless(text: str, *, colours: Colours = "none", joiners: bool = False) -> str:
+    r"""Leave out escape sequences but for colours, and what is invisible or turns the direction of writing; other
+    control characters but newlines and tabs become blanks. A byte that was no UTF-8 is spelled out.
+
+    Args:
+        text: may be anybody's.
+        colours: which ones stay: those that our own messages have, or any; none is left open.
+        joiners: keep the zero-width ones, without which some scripts and emoji fall apart.
+
+    >>> harmless("a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9bd\re\u202ef\udcff")
+    'abc d ef\\xff'
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isprintable():
+        return text
+    kept = {"none": None, "ours": _OURS, "any": COLOUR}[colours]
+    text = _SEQUENCE.sub(lambda found: found[0] if kept and kept.fullmatch(found[0]) else "", text)
+    pieces = kept.split(text) if kept else [text]
+    pieces[::2] = ["".join(_plain(char, joiners=joiners) for char in piece) for piece in pieces[::2]]
+    is_open = len(pieces) > 1 and colours == "ours" and pieces[-2] != "\x1b[0m"
+    return "".join(pieces) + "\x1b[0m" * is_open
+
+
+def _plain(char: str, *, joiners: bool) -> str:
+    if char.isprintable() or char in "\n\t" or (joiners and char in _JOINERS):
+        return char
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return {"Zs": char, "Cf": "", "Co": char, "Cn": char}.get(unicodedata.category(char), " ")

@@ -40,13 +40,13 @@ _MOST = 4096  # of the agent's text: its last sentence is shown
 
 @contextmanager
 def view(
-    renderer: Renderer, *, calls_per_hour: int, max_iterations: int | None, quiet: bool
+    renderer: Renderer, *, calls_per_hour: int | None, max_iterations: int | None, quiet: bool
 ) -> Iterator[tuple[Callable[[LoopEvent], None], Callable[[BaseException], None]]]:
     """What shows the events of a loop, and its last line when a signal ends it.
 
-    If `quiet`, or not on a terminal, that is the renderer alone.
+    If `quiet`, or not on a terminal, or where calls aren't counted (None), that is the renderer alone.
     """
-    if quiet or not flows(sys.stderr):
+    if quiet or calls_per_hour is None or not flows(sys.stderr):
         yield renderer.show, renderer.interrupted
         return
     text_here = sys.stdout.isatty()

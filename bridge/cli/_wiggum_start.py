@@ -112,7 +112,7 @@ def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> in
 
 
 def _outer(layout: Layout, request: StartRequest, asked: RunOptions, given: dict[str, Any]) -> int:
-    from bridge.cli._summary import first_line
+    from bridge.cli._render import first_line
     from bridge.setups.wiggum.opening import open_outer
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._help import Group, completes
-from bridge.cli._terminal import Style, guarded, print_json, say, say_all, write
+from bridge.cli._failures import guarded
+from bridge.cli._help import Group, completes, json_option
+from bridge.cli._terminal import Style, print_json, say, say_all, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
 from bridge.wording import plural
@@ -54,7 +55,7 @@ def adapter() -> None:
 
 
 @adapter.command("list", short_help="List the adapters and the program that each would start.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_(as_json: bool) -> int:
     """List the adapters that can be used by name, and the program that each would start."""
     from bridge.adapters.registry import Registry
@@ -345,7 +346,7 @@ def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
 @_timeout(60)
 @_ready_timeout
 @_cwd
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: float, cwd: str, as_json: bool) -> int:
     """Run the COMMANDs in one session of an adapter; without any, run all of stdin as one command.
 

@@ -38,7 +38,7 @@ SECTIONS = {
         "new": ("bridge.cli.new", "Begin a driver or an agent of your own."),
         "verify": ("bridge.cli.verify", "Verify that drivers and agents meet the contract."),
         "explain": ("bridge.cli.explain", "Explain a check of verify or a hook, or list them all."),
-        "inspect": ("bridge.cli.inspect", "Show what a driver or agent script offers."),
+        "inspect": ("bridge.cli.listing", "Show what a driver or agent script offers."),
         "call": ("bridge.cli.scripts", "Call one function of a script and show what it did."),
         "command": ("bridge.cli.scripts", "Print the command line that a driver builds."),
         "session-id": ("bridge.cli.scripts", "Find the session id in a CLI's output."),
@@ -46,9 +46,9 @@ SECTIONS = {
         "drift": ("bridge.cli.drift", "Test scripts against the real CLIs that are installed here."),
     },
     "Setups": {
-        "adopt": ("bridge.cli.adopt", "Take the place of the setup's own controller."),
-        "eject": ("bridge.cli.adopt", "Restore the setup's own controller."),
-        "reset": ("bridge.cli.reset", "Close an open circuit breaker; clear whatever blocks the next start."),
+        "adopt": ("bridge.cli.setups", "Take the place of the setup's own controller."),
+        "eject": ("bridge.cli.setups", "Restore the setup's own controller."),
+        "reset": ("bridge.cli.setups", "Close an open circuit breaker; clear whatever blocks the next start."),
         "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
     },
     "More": {
@@ -61,7 +61,7 @@ SECTIONS = {
 COMMANDS = {name: command for commands in SECTIONS.values() for name, command in commands.items()}
 
 _HIDDEN = {
-    "stand-in": ("bridge.cli.adopt", "What `adopt` puts in a controller's place runs this."),
+    "stand-in": ("bridge.cli.setups", "What `adopt` puts in a controller's place runs this."),
 }
 
 

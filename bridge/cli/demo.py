@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._help import completes
-from bridge.cli._summary import used
-from bridge.cli._terminal import Style, guarded, say, show
+from bridge.cli._render import used
+from bridge.cli._terminal import Style, say, show
 from bridge.clis import DEFAULT_DRIVER, shipped_drivers
 from bridge.resources import shown_script
 from bridge.wording import duration, plural
@@ -112,7 +113,7 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
 
 def _swarm(base: Path, driver: str) -> int:
     """Show a swarm; 0 when it came to what it was to show."""
-    from bridge.cli.swarm import drive_swarm
+    from bridge.cli._swarm_view import drive_swarm
     from bridge.demo.project import SWARM_CHECK, SWARM_TASKS, make_project
     from bridge.swarm.opening import Swarm
 

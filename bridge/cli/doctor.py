@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._failures import guarded
+from bridge.cli._help import json_option
 from bridge.cli._options import project_folder, project_option, setup_option
-from bridge.cli._terminal import Style, guarded, print_json, show, sign
+from bridge.cli._terminal import Style, print_json, show, sign
 from bridge.setups.projects import choose
 from bridge.wording import tame
 
@@ -27,7 +29,7 @@ _STATUSES = ("passed", "warning", "failed")
 @setup_option
 @project_option
 @click.option("--fix", is_flag=True, help="Take those of the next steps that are safe.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: bool) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 

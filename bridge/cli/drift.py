@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._help import completes
-from bridge.cli._terminal import Style, guarded, print_json, say, show, sign
+from bridge.cli._terminal import Style, print_json, say, show, sign
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, kind: str, as_json: bool, q
 
 
 def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_text: bool) -> list[DriftReport]:
-    from bridge.cli._scripts import find
+    from bridge.cli._call import find
     from bridge.drift import examine
     from bridge.errors import SandboxUnavailable
     from bridge.rehearsal.sandbox import missing

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli._help import completes
+from bridge.cli._help import completes, json_option
 from bridge.cli._terminal import Style, columns, hanging, print_json, write
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("code", required=False, metavar="[RB...|HOOK]", shell_complete=completes("RB|HOOK"))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def explain(code: str | None, as_json: bool) -> int:
     """Explain a check, such as RB012: what it wants, why, a bad and a good example. Or a hook, such as
     driver_build_command: what it must do, how it is called, what its absence means, and the checks about it.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._flow import Page, flows
-from bridge.cli._terminal import Style, guarded, message, say, say_all, write
+from bridge.cli._terminal import Style, message, say, say_all, write
 from bridge.errors import BridgeError, SessionRefused
 from bridge.setups.options import RunOptions
 from bridge.setups.ralph_loop.controller import (
@@ -117,8 +118,7 @@ def start(
 
 
 def _session(setup: Setup, request: RalphRequest, options: RunOptions, *, quiet: bool) -> int:
-    from bridge.cli._render import drive
-    from bridge.cli._summary import first_line, last_line
+    from bridge.cli._render import drive, first_line, last_line
     from bridge.loop.standstill import REASONS
     from bridge.setups.ralph_loop.opening import hold, ready
     from bridge.setups.ralph_loop.prompt import first_prompt

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
-from bridge.cli._terminal import guarded, say, write
+from bridge.cli._terminal import say, write
 from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, LONGEST_LINE, write_atomic
 from bridge.wording import plural

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._options import (
     caps_options,
@@ -20,14 +23,13 @@ from bridge.cli._options import (
     taken_unserved,
     unserved_options,
 )
-from bridge.cli._run_kind import run_kind
-from bridge.cli._terminal import guarded
+from bridge.cli._terminal import AT_OPEN_BREAKER, say
 from bridge.setups import PLAIN, detect, kinds
-from bridge.setups.options import RunOptions
+from bridge.setups.options import RunOptions, check
 from bridge.setups.projects import choose
 
 if TYPE_CHECKING:
-    from bridge.setups.model import SetupKind
+    from bridge.setups.model import Setup, SetupKind
 
 
 class _Run(click.Command):
@@ -123,3 +125,45 @@ def _prompt_in(folder: Path, prompt: str | None) -> str | None:
         return prompt
     path = Path(os.path.abspath(prompt))
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOptions, *, quiet: bool) -> int:
+    """Run the loop of a project: 0 complete, 1 ended incomplete, 4 the CLI can't be used as it is.
+
+    Args:
+        setup: as it was found; None: nothing was.
+        options: those that don't apply are refused.
+        quiet: no line per step.
+    """
+    from bridge.cli._render import Renderer, drive, exit_code, first_line, preview
+    from bridge.cli._view import view
+    from bridge.git.ignore import unignored
+
+    if options.words and "words" not in kind.options:
+        raise click.UsageError(
+            f"{options.words[0]!r} is a word of a controller, and {folder} is a {kind.name} setup"
+        )
+    check(kind, options, setup=setup, by_flag=True)
+    if kind.command:
+        code: int = import_module(kind.command).run_setup(setup, options, quiet=quiet)
+        return code
+    with kind.open(folder, setup, options, lambda line: say(f"note: {line}")) as opened:
+        if options.dry_run:
+            return preview(opened)
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+        begun, most = opened.begun(), options.max_iterations
+        if begun is not None:
+            most = begun[1].limits.max_iterations
+        if not quiet:
+            where, samples = opened.state_files()
+            if unignored(folder, samples):  # an agent's `git add -A` would commit it
+                say(f"note: git does not ignore the loop's state in {where}; next: ralph-bridge doctor --fix")
+            say(f"{kind.title} · {folder}" if begun is None else first_line(*begun))
+        renderer = Renderer(max_iterations=most, quiet=quiet)
+        with view(renderer, calls_per_hour=opened.calls_per_hour, max_iterations=most, quiet=quiet) as shown:
+            end = drive(opened.events(), *shown)
+        if opened.breaker_is_open(end) and not quiet:
+            say(AT_OPEN_BREAKER)
+        if remark := opened.remark(end):
+            say(remark)
+        return exit_code(end)

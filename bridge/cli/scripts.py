@@ -7,7 +7,7 @@ import shlex
 
 import click
 
-from bridge.cli._help import completes
+from bridge.cli._help import completes, json_option
 from bridge.cli._options import settings_option
 from bridge.cli._terminal import print_json, say, write
 from bridge.resources import os_text
@@ -32,7 +32,7 @@ def _seconds(_ctx: click.Context, _parameter: click.Parameter, value: float | No
 @click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds,
               help=f"Time limit for the call, in seconds.  [default: {DEFAULT_TIMEOUT:g}]")  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Call it in a forked subshell.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def call(
     script: str,
     hook: str,
@@ -73,7 +73,7 @@ def command(
     driver_name: str, prompt: str, context: str, session: str, live: bool, form: str, settings: dict[str, str]
 ) -> int:
     """Print the command line that DRIVER (a path or a name) builds for the prompt file PROMPT."""
-    from bridge.cli._scripts import load_driver
+    from bridge.cli._call import load_driver
 
     chosen = {"CLAUDE_USE_CONTINUE": "true"} if session else {}
     chosen |= {name: os_text(value) for name, value in settings.items()}
@@ -100,7 +100,7 @@ def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
 
     Exit code 1 when no step finds a valid one.
     """
-    from bridge.cli._scripts import load_driver
+    from bridge.cli._call import load_driver
     from bridge.session_id import recover
 
     with load_driver(driver_name) as driver:
@@ -130,7 +130,7 @@ def diff(old: str, new: str, kind: str) -> int:
 
     Exit codes: 0 no difference, 1 differences, 2 no scripts to compare.
     """
-    from bridge.cli._scripts import find
+    from bridge.cli._call import find
     from bridge.verify.diff import compare
     from bridge.verify.diff.render import RENDERERS
 

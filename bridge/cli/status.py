@@ -1,4 +1,4 @@
-"""``ralph-bridge status``: where this project's loop stands."""
+"""``ralph-bridge status``: where this project's loop stands, in words that are the same in every setup."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli import _standing
+from bridge import timestamps
+from bridge.cli._failures import guarded
+from bridge.cli._help import json_option
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
-from bridge.cli._terminal import Style, guarded, print_json, show
+from bridge.cli._terminal import Style, print_json, show
+from bridge.loop.standstill import REASONS
+from bridge.wording import duration, tame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +23,8 @@ if TYPE_CHECKING:
 @click.command()
 @loop_option
 @project_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def status(*, setup_name: str | None, project: str | None, as_json: bool) -> int:
+@json_option
+def status(*, setup_name: str | None, project: str | None, as_json: bool) -> None:
     """Show where this project's loop stands: at work, waiting and until when, ended and why, or killed.
 
     Of several loops it is the one at work, else the one that ran last. Files are read, nothing is written.
@@ -36,11 +40,63 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> int
             print_json(seen)
         else:
             show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
-        return 0
 
 
 def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) -> list[str]:
-    """Return an overview as lines for people; `style` colours a text by the names of colours."""
+    """An overview as lines for people; `style` colours a text by the names of colours."""
     from bridge.setups import kinds
 
-    return _standing.lines(_standing.rows(seen, now) + kinds()[seen["setup"]].rows(seen, now), style)
+    rows = _rows(seen, now) + kinds()[seen["setup"]].rows(seen, now)
+    return [f"{style(f'{name}:', 'dim'):<13} {tame(text)}" for name, text in rows]
+
+
+def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
+    found = [("loop", standing(seen, now))]
+    if waits := why_waiting(seen):
+        found.append(("why", waits))
+    if seen["turn"]:
+        found.append(("turn", f"{seen['turn']}" + (f", {seen['tool']}" if seen["tool"] else "")))
+    if seen["running"] and seen["holder"] and seen["holder"]["pid"]:
+        since = timestamps.parse_iso(seen["holder"].get("since"))
+        began = "" if since is None else f", for {duration(max(0.0, now - since))}, since {timestamps.local(since)}"
+        found.append(("process", f"{seen['holder']['pid']}{began}"))
+    if seen["last"]:
+        found.append(("last", seen["last"]))
+    return found
+
+
+def standing(seen: dict[str, Any], now: float) -> str:
+    """Where a loop stands, in a few words; `seen` is what :func:`bridge.setups.overview.overview` gives."""
+    ended, waiting = seen["ended"], seen["waiting"]
+    match seen["state"]:
+        case "starting":
+            return "is starting"
+        case "running":
+            return "at work"
+        case "waiting":
+            left = max(0.0, (timestamps.parse_iso(waiting["until"]) or now) - now)
+            return f"waiting until {_local(waiting['until'])}, for another {duration(left)}"
+        case "ended":
+            return f"ended at {_local(ended['at'])}: {ending(ended)}"
+        case "killed":
+            return f"not running; it ended unexpectedly at {_local(ended['at'])}"
+        case "session":
+            return "kept going by a session"
+    return "none has run here yet"
+
+
+def ending(ended: dict[str, Any]) -> str:
+    """Why a loop has ended: in a word, or all of it where it got nowhere."""
+    reason: str = ended["reason"]
+    return f"{ended['detail']} ({reason})" if reason in REASONS and ended["detail"] else reason
+
+
+def why_waiting(seen: dict[str, Any]) -> str:
+    """'' when it doesn't wait."""
+    waiting = seen["waiting"]
+    return f"{waiting['detail']} ({waiting['reason']})".lstrip() if waiting else ""
+
+
+def _local(at: str) -> str:
+    seconds = timestamps.parse_iso(at)
+    return at if seconds is None else timestamps.local(seconds)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import closing, nullcontext
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._help import Group, completes
+from bridge.cli._failures import guarded
+from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import (
     caps_options,
     notify_options,
@@ -22,19 +22,15 @@ from bridge.cli._options import (
     setup_option,
     taken_notify,
 )
-from bridge.cli._terminal import Style, guarded, print_json, say, show
+from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
+from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
 from bridge.setups.options import OPTIONS
-from bridge.wording import plural, usd
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from contextlib import AbstractContextManager
 
-    from bridge.cli._swarm_view import SwarmView
-    from bridge.loop.events import LoopEvent
-    from bridge.swarm.events import SwarmEnded
-    from bridge.swarm.opening import Swarm
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord
     from bridge.swarm.tasks import Task
@@ -46,7 +42,6 @@ class _WithRunOptions(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Cut the command line in two."""
         words: list[str] = []
         if "--" in args:
             at = args.index("--")
@@ -66,24 +61,22 @@ def swarm() -> None:
 
 run_option = click.argument("run_name", metavar="[RUN]", required=False)
 executor_option = click.option(
-    "--executor",
-    metavar="dask|tls://HOST:PORT|MODULE:NAME",
+    "--executor", metavar="dask|tls://HOST:PORT|MODULE:NAME",
     help="Where the tasks run: a Dask cluster on this machine or elsewhere, or a function that gives a"
-    " concurrent.futures.Executor.  [default: threads]",
-)
+    " concurrent.futures.Executor.  [default: threads]")  # fmt: skip
 insecure_option = click.option(
-    "--insecure",
-    is_flag=True,
+    "--insecure", is_flag=True,
     help="Let --executor be dask://HOST:PORT, a scheduler without TLS: whoever reaches its port runs code.",
-)
+)  # fmt: skip
 hub_option = click.option(
-    "--hub",
-    metavar="URL",
+    "--hub", metavar="URL",
     help="A bare repository by which work goes out and comes back, for workers that don't see these files.",
-)
+)  # fmt: skip
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
 )
+summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
+_above_zero = click.FloatRange(0, min_open=True)
 
 
 @swarm.command("run", cls=_WithRunOptions)
@@ -93,26 +86,14 @@ jobs_option = click.option(
 @jobs_option
 @click.option("--by", type=click.Choice(["box", "heading"]), default="box", help="What of the plan is one task.")
 @click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
-@click.option(
-    "--check-minutes",
-    type=click.FloatRange(0, min_open=True),
-    metavar="MINUTES",
-    default=60,
-    show_default=True,
-    help="That the check may take.",
-)
+@click.option("--check-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
+              help="That the check may take.")  # fmt: skip
 @click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end.")
 @click.option("--redo-conflicts", is_flag=True, help="Begin a task that conflicts once more, from what is merged.")
 @click.option("--tidy", is_flag=True, help="Remove a task's work tree once all of it is merged.")
-@click.option(
-    "--trees",
-    metavar="DIR",
-    shell_complete=completes("DIR"),
-    help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]",
-)
-@click.option(
-    "--task-minutes", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="That a task may take."
-)
+@click.option("--trees", metavar="DIR", shell_complete=completes("DIR"),
+              help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]")  # fmt: skip
+@click.option("--task-minutes", type=_above_zero, metavar="MINUTES", help="That a task may take.")
 @caps_options
 @executor_option
 @insecure_option
@@ -125,15 +106,11 @@ jobs_option = click.option(
     agent="Instead of a driver.",
     prompt="The prompt file.",
 )
-@click.option(
-    "--max-iterations",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Stop each loop after so many iterations; 0: as the setup has it.  [default: 50 for bmalph and frankbria, "
-    "else the setup's]",
-)
+@click.option("--max-iterations", type=click.IntRange(0), metavar="N",
+              help="Stop each loop after so many iterations; 0: as the setup has it.  [default: 50 for bmalph and"
+              " frankbria, else the setup's]")  # fmt: skip
 @settings_option
-@click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
+@summary_option
 @click.pass_context
 def run(context: click.Context, /, **given: Any) -> int:
     """Work on many tasks at once. TASKS is a YAML file, or a file with a task per line.
@@ -177,13 +154,13 @@ def run(context: click.Context, /, **given: Any) -> int:
 @project_option
 @jobs_option
 @click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict.")
-@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Another cap than before.")
-@click.option("--max-tokens", type=click.FloatRange(0, min_open=True), metavar="N", help="Another cap than before.")
+@click.option("--max-cost", type=_above_zero, metavar="USD", help="Another cap than before.")
+@click.option("--max-tokens", type=_above_zero, metavar="N", help="Another cap than before.")
 @notify_options
 @executor_option
 @insecure_option
 @hub_option
-@click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
+@summary_option
 def resume(
     *,
     run_name: str | None,
@@ -238,50 +215,30 @@ def stop(*, run_name: str | None, project: str | None, now: bool) -> int:
 @swarm.command("status")
 @run_option
 @project_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def status(*, run_name: str | None, project: str | None, as_json: bool) -> int:
+@json_option
+def status(*, run_name: str | None, project: str | None, as_json: bool) -> None:
     """Show where a swarm stands: the one at work, else the last."""
     with guarded():
         seen = _seen(run_name, project)
         if as_json:
             print_json(seen)
         else:
-            show(_lines(seen))
-        return 0
+            show(lines_of(seen))
 
 
 @swarm.command("watch")
 @run_option
 @project_option
-def watch(*, run_name: str | None, project: str | None) -> int:
+def watch(*, run_name: str | None, project: str | None) -> None:
     """Follow a swarm that is at work until it ends."""
-    import time
-
-    from bridge.cli._flow import flows
-    from bridge.cli._swarm_view import live_table
-    from bridge.cli._view import Screen
-
     with guarded("no longer watching"):
-        last: list[str] = []
-        lines = [live_table(_seen(run_name, project))]
-        with Screen(sys.stderr, lambda: lines[0]) if flows(sys.stderr) else nullcontext():
-            while (seen := _seen(run_name, project))["state"] in ("starting", "running", "waiting"):
-                lines[0] = live_table(seen)
-                now = [f"{each['id']}: {each['outcome'] or each['step']}" for each in seen["tasks"]]
-                if not flows(sys.stderr):
-                    for line in now:
-                        if line not in last:
-                            say(line)
-                last = now
-                time.sleep(0.5)
-        show(_lines(seen))
-        return 0
+        show(lines_of(follow(lambda: _seen(run_name, project))))
 
 
 @swarm.command("list")
 @project_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def list_runs(*, project: str | None, as_json: bool) -> int:
+@json_option
+def list_runs(*, project: str | None, as_json: bool) -> None:
     """List this project's swarms."""
     from bridge.swarm.folder import runs
     from bridge.swarm.project import open_project
@@ -294,22 +251,19 @@ def list_runs(*, project: str | None, as_json: bool) -> int:
         if as_json:
             print_json({"swarms": found})
         else:
-            show("".join(f"{_headline(each)}\n" for each in found))
-        return 0
+            show("".join(f"{headline(each)}\n" for each in found))
 
 
 @swarm.command("report")
 @run_option
 @project_option
 @report_options
-def report(*, run_name: str | None, project: str | None, kind: str, output: str | None) -> int:
+def report(*, run_name: str | None, project: str | None, kind: str, output: str | None) -> None:
     """Report what a swarm was: tasks, what became of each and what can be done, turns, time, tokens, money.
 
     With a time line per worker. Read from the swarm's record and from git; nothing is written but --output. A
     task's own loop, turn by turn: ralph-bridge report --project TREE.
     """
-    import time
-
     from bridge.report import swarm_formats
     from bridge.report.swarm import read_swarm_report
 
@@ -317,7 +271,6 @@ def report(*, run_name: str | None, project: str | None, kind: str, output: str 
         opened, known, folder = _found(run_name, project)
         found = read_swarm_report(opened, known, folder, time.time())
         write_report(swarm_formats.FORMATS[kind](found), output)
-        return 0
 
 
 @swarm.command("clean")
@@ -346,7 +299,7 @@ def clean(*, run_name: str | None, project: str | None) -> int:
 # -- what they share ---------------------------------------------------------------------------------
 
 
-def _ended_in_order() -> Any:
+def _ended_in_order() -> AbstractContextManager[None]:
     return guarded(
         "interrupted: the workers were ended, and their work is saved; `ralph-bridge swarm resume` goes on"
     )
@@ -393,37 +346,6 @@ def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[
     return [replace(each, boxes=(), prompt=each.prompt.replace("- [ ] ", "", 1)) for each in tasks]
 
 
-def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:
-    """Show a swarm to its end, and what it came to; gives the exit code."""
-    from bridge.cli._swarm_view import swarm_view
-    from bridge.swarm.status import shown
-
-    with swarm_view(swarm, quiet=quiet) as view:
-        try:
-            end = _to_its_end(swarm.events(), view)
-        finally:
-            view.over()
-    show(_lines(shown(end.record, swarm.folder)))
-    return end.status
-
-
-def _to_its_end(events: Generator[LoopEvent, None, None], view: SwarmView) -> SwarmEnded:
-    """Show what a swarm tells; a signal is its own to handle, wherever it comes."""
-    from bridge.swarm.events import SwarmEnded
-
-    came: BaseException | None = None
-    with closing(events):
-        while True:
-            event = next(events) if came is None else events.throw(came)
-            came = None
-            try:
-                view.show(event)
-            except (KeyboardInterrupt, SystemExit, BrokenPipeError) as error:
-                came = SystemExit(141) if isinstance(error, BrokenPipeError) else error
-            if isinstance(event, SwarmEnded):
-                return event
-
-
 def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
     from bridge.swarm.status import shown
 
@@ -442,39 +364,3 @@ def _found(run_name: str | None, project: str | None) -> tuple[SwarmProject, Swa
     if known is None:
         raise ConfigurationError(f"{folder}: the record is not to be understood")
     return opened, known, folder
-
-
-def _headline(seen: dict[str, Any]) -> str:
-    cost = f" · {usd(seen['cost_usd'])}" if seen["cost_usd"] else ""
-    why = f" · {seen['end']}" if seen["end"] and seen["state"] == "ended" else ""
-    merged = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged"
-    return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {seen['branch']}{cost}"
-
-
-def _lines(seen: dict[str, Any]) -> str:
-    """A swarm for people: the table, and what can be done about each task that isn't merged."""
-    from bridge.cli._swarm_view import table
-
-    style = Style(sys.stdout)
-    head, *rows = table(seen)
-    lines = [_headline(seen), "", style(head, "bold"), *rows]
-    for each in seen["tasks"]:
-        if each["next"] or each["unsaved"]:
-            lines += ["", f"{each['id']}: {each['outcome'] or 'not started'}" + _because(each["detail"])]
-            lines += [f"  branch  {name}" for name in filter(None, [each["branch"], *each["kept"]])]
-        if each["unsaved"]:
-            lines.append(f"  not saved: {each['unsaved']}; it is in {each['tree']}")
-        elif each["kept"] and not each["next"]:
-            lines += ["", f"{each['id']} is merged, and has left more on {', '.join(each['kept'])}"]
-        if each["next"]:
-            lines.append(f"  next    {each['next']}")
-    if seen["landed"]:
-        lines += ["", f"{seen['into']} was not moved: {seen['landed']}"]
-    elif seen["merged"] and seen["state"] == "ended":
-        told = f"the result is on {seen['into']}" if seen["into"] else f"next: git merge {seen['branch']}"
-        lines += ["", told]
-    return "\n".join(lines) + "\n"
-
-
-def _because(detail: str | None) -> str:
-    return f": {detail.splitlines()[0]}" if detail else ""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._help import completes
-from bridge.cli._terminal import Style, guarded, in_job, message, say, steer, write
+from bridge.cli._terminal import Style, in_job, message, say, steer, write
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
@@ -51,7 +52,7 @@ def _there(_ctx: click.Context, _parameter: click.Parameter, paths: tuple[str, .
 
 def _named(script: str) -> str:
     """What is no path may be a name; a link that leads nowhere is there, and a finding."""
-    from bridge.cli._scripts import find
+    from bridge.cli._call import find
     from bridge.errors import ScriptNotFound, UnknownDriver
 
     try:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli import _standing
+from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
-from bridge.cli._terminal import Style, guarded, say, show, write_text
+from bridge.cli._terminal import Style, say, show, write_text
+from bridge.cli.status import ending, standing, status_lines, why_waiting
 from bridge.wording import tame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.cli._watched import Said
     from bridge.setups.overview import LoopPlace
 
 
@@ -30,14 +29,8 @@ _PATIENCE = 5.0
 @project_option
 @click.option("--all", "every", is_flag=True, help="Watch all loops of this user on this machine.")
 @click.option("--once", is_flag=True, help="Show the present state, and stop.")
-@click.option(
-    "--interval",
-    type=click.FloatRange(0.05),
-    metavar="SECONDS",
-    default=1.0,
-    show_default=True,
-    help="Time between two updates.",
-)
+@click.option("--interval", type=click.FloatRange(0.05), metavar="SECONDS", default=1.0, show_default=True,
+              help="Time between two updates.")  # fmt: skip
 def watch(*, setup_name: str | None, project: str | None, every: bool, once: bool, interval: float) -> int:
     """Watch the loop that is running in this project: its state, its turns, and what the agent says.
 
@@ -58,27 +51,27 @@ def watch(*, setup_name: str | None, project: str | None, every: bool, once: boo
 
 def _all(interval: float, *, once: bool) -> int:
     """Show every loop of this machine; off a terminal a line for each, and again when it has come further."""
-    from bridge.cli._watched import loop_cells, running
+    from bridge.report.live import running_loops
 
     if _lively() and not once:
         return _view(None, interval)
-    told: dict[str, str] = {}
-    lives = running({}, time.time())
+    shown: dict[str, str] = {}
+    lives = running_loops({}, time.time())
     if not lives:
         say("no loop is running on this machine", "  next: `ralph-bridge run`")
         return 1
     while lives:
         now = time.time()
         for run_id, live in lives.items():
-            *cells, stands = loop_cells(live, now)
+            *cells, stands = live.cells(standing(live.seen, now))
             step = f"{tame(str(live.loop.project))} · {_step(live.seen) or stands}"
-            if told.get(run_id) != step:
-                told[run_id] = step
+            if shown.get(run_id) != step:
+                shown[run_id] = step
                 show(f"{step} · {cells[4]} tokens · {cells[5]}\n")
         if once:
             break
         time.sleep(interval)
-        lives = running(lives, time.time())
+        lives = running_loops(lives, time.time())
     return 0
 
 
@@ -93,20 +86,17 @@ def _view(loop: LoopPlace | None, interval: float) -> int:
 
 
 def _once(loop: LoopPlace) -> int:
-    from bridge.cli._watched import Said
-    from bridge.cli.status import status_lines
+    from bridge.report.live import AgentText
     from bridge.setups.overview import overview
 
     now = time.time()
     seen = overview(loop, now)
-    text = Said(loop)
-    lines = [*status_lines(seen, now, Style(sys.stdout)), *text.lines(rest=True)]
+    lines = [*status_lines(seen, now, Style(sys.stdout)), *AgentText(loop).lines(rest=True)]
     show("".join(f"{line}\n" for line in lines))
     return 0 if seen["state"] != "none" else 1
 
 
 def _follow(folder: Path, name: str | None, interval: float) -> int:
-    from bridge.cli._watched import Said
     from bridge.setups.overview import overview
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -117,48 +107,41 @@ def _follow(folder: Path, name: str | None, interval: float) -> int:
             say("no loop is running here", "  next: `ralph-bridge run`; `ralph-bridge status` shows the last one")
             return 1
         time.sleep(interval)
+    status = 0
     if _lively():
         status = _view(loop, interval)
         seen = overview(loop, time.time())
-        ended = tame(f"the loop has ended: {_ending(seen)}")
-        say("no longer watching; the loop goes on" if seen["running"] else ended)
-        return status
-    last = _in_lines(_looks(loop, seen, interval), Said(loop))
-    say(tame(f"the loop has ended: {_ending(last)}"))
-    return 0
+    else:
+        seen = _in_lines(loop, seen, interval)
+    ended = tame(f"the loop has ended: {_ending(seen)}")
+    say("no longer watching; the loop goes on" if seen["running"] else ended)
+    return status
 
 
-def _looks(loop: LoopPlace, seen: dict[str, Any], interval: float) -> Iterator[dict[str, Any]]:
-    """Look again and again; the last look is that at the loop's end."""
+def _in_lines(loop: LoopPlace, seen: dict[str, Any], interval: float) -> dict[str, Any]:
+    """Follow a loop in lines; gives the overview at its end."""
+    from bridge.report.live import AgentText
     from bridge.setups.overview import overview
 
-    while seen["running"]:
-        yield seen
-        time.sleep(interval)
-        seen = overview(loop, time.time())
-    yield seen
-
-
-def _in_lines(looks: Iterator[dict[str, Any]], text: Said) -> dict[str, Any]:
-    told = ""
-    seen: dict[str, Any] = {}
-    for seen in looks:
+    text, shown = AgentText(loop), ""
+    while True:
         for line in text.lines(rest=not seen["running"]):
             write_text(line + "\n")
-        for line in text.steps():
-            say(line)
-        state = _step(seen)
-        if state and state != told and seen["running"]:
-            told = state
-            say(tame(state, keep="\t"))
-    return seen
+        say(*text.steps())
+        if not seen["running"]:
+            return seen
+        if (step := _step(seen)) not in ("", shown):
+            shown = step
+            say(tame(step, keep="\t"))
+        time.sleep(interval)
+        seen = overview(loop, time.time())
 
 
 def _step(seen: dict[str, Any]) -> str:
     """One line for what the loop is at, the same as long as that lasts."""
     if seen["state"] == "waiting":
-        until = _standing.words(seen, time.time()).partition(",")[0]
-        return f"{until} · {_standing.why(seen)}"
+        until = standing(seen, time.time()).partition(",")[0]
+        return f"{until} · {why_waiting(seen)}"
     if "last_action" in seen and "calls" in seen and seen["last_action"]:
         breaker = f" · breaker {seen['breaker']['state']}" if seen["breaker"] else ""
         calls = seen["calls"]
@@ -169,14 +152,13 @@ def _step(seen: dict[str, Any]) -> str:
 
 def _ending(seen: dict[str, Any]) -> str:
     if seen["state"] == "killed":
-        return _standing.words(seen, time.time())
-    if seen["ended"] and (told := _standing.ending(seen["ended"])) != seen["ended"]["reason"]:
-        return f"turn {seen['turn']}, {told}"
+        return standing(seen, time.time())
+    if seen["ended"] and (why := ending(seen["ended"])) != seen["ended"]["reason"]:
+        return f"turn {seen['turn']}, {why}"
     if "last_action" in seen and "calls" in seen:
-        return f"loop {seen['loop']}, {seen['status']}" + (
-            f" ({seen['exit_reason']})" if seen["exit_reason"] else ""
-        )
-    reason = seen["ended"]["reason"] if seen["ended"] else _standing.words(seen, time.time())
+        reason = f" ({seen['exit_reason']})" if seen["exit_reason"] else ""
+        return f"loop {seen['loop']}, {seen['status']}{reason}"
+    reason = seen["ended"]["reason"] if seen["ended"] else standing(seen, time.time())
     return f"turn {seen['turn']}, {reason}" if seen["turn"] else reason
 
 

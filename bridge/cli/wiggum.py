@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._help import Group
 from bridge.cli._options import notify_options, project_folder, project_option, run_options, settings_option
-from bridge.cli._terminal import Style, guarded, print_json, say, show, write
+from bridge.cli._terminal import Style, print_json, say, show, write
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES
 from bridge.resources import os_text

@@ -22,28 +22,16 @@ if TYPE_CHECKING:
 
 PLAN = os.path.join(".ralph", "@fix_plan.md")
 TASKS: tuple[tuple[str, str, str], ...] = (
-    (
-        "Write greet.sh: it greets the person it is given",
-        "greet.sh",
-        '#!/usr/bin/env bash\necho "Hello, $1!"\n',
-    ),
-    (
-        "Let greet.sh greet the world when it is given nobody",
-        "greet.sh",
-        '#!/usr/bin/env bash\necho "Hello, ${1:-world}!"\n',
-    ),
-    (
-        "Write test.sh: it checks both greetings",
-        "test.sh",
-        '#!/usr/bin/env bash\nset -e\n[[ "$(bash greet.sh Ada)" == "Hello, Ada!" ]]\n'
-        '[[ "$(bash greet.sh)" == "Hello, world!" ]]\necho "2 passed"\n',
-    ),
-    (
-        "Describe the project in README.md",
-        "README.md",
-        "# Greeter\n\n`bash greet.sh [NAME]` greets NAME, or the world. `bash test.sh` checks it.\n",
-    ),
-)
+    ("Write greet.sh: it greets the person it is given", "greet.sh",
+     '#!/usr/bin/env bash\necho "Hello, $1!"\n'),
+    ("Let greet.sh greet the world when it is given nobody", "greet.sh",
+     '#!/usr/bin/env bash\necho "Hello, ${1:-world}!"\n'),
+    ("Write test.sh: it checks both greetings", "test.sh",
+     '#!/usr/bin/env bash\nset -e\n[[ "$(bash greet.sh Ada)" == "Hello, Ada!" ]]\n'
+     '[[ "$(bash greet.sh)" == "Hello, world!" ]]\necho "2 passed"\n'),
+    ("Describe the project in README.md", "README.md",
+     "# Greeter\n\n`bash greet.sh [NAME]` greets NAME, or the world. `bash test.sh` checks it.\n"),
+)  # fmt: skip
 
 FLAG, VALUE, SEVERAL, OPTIONAL = "flag", "value", "several", "optional"
 
@@ -56,10 +44,10 @@ class Cli:
     """
 
     options: dict[str, str]
-    refusal: str
-    refused: int
-    unknown_session: str
     run: Callable[[Invocation], None]
+    refusal: str
+    unknown_session: str
+    refused: int = 1
     command: str | None = None
 
 
@@ -130,7 +118,6 @@ def emit(**event: Any) -> None:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut a text into deltas as a model streams them."""
     yield from re.findall(r"\s*\S+\s*?(?:\n+|$|(?= ))", text) or [text]
 
 
@@ -144,61 +131,59 @@ def cost(given: int, made: int) -> float:
     return round((3 * given + 15 * made) / 1e6, 6)
 
 
+def text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def message(role: str, part: dict[str, Any]) -> dict[str, Any]:
+    return {"role": role, "content": [part]}
+
+
+def used_by(run: Invocation) -> dict[str, int]:
+    given, made = tokens([run.prompt])
+    return {"input_tokens": given, "output_tokens": made}
+
+
 def run_claude(run: Invocation) -> None:
     """claude: one result object, or stream-json with partial messages in live mode."""
+
+    def event(kind: str, **content: Any) -> None:
+        emit(type=kind, **content, session_id=run.session)
+
+    def stream(kind: str, **content: Any) -> None:
+        event("stream_event", event={"type": kind, **content})
+
     live = run.options.get("--output-format") == "stream-json"
-    session = {"session_id": run.session}
     if live:
-        emit(
-            type="system",
-            subtype="init",
-            cwd=os.getcwd(),
-            **session,
-            tools=["Bash", "Edit"],
-            model="stand-in",
-        )
+        event("system", subtype="init", cwd=os.getcwd(), tools=["Bash", "Edit"], model="stand-in")
     for index, text in enumerate(run.texts if live else []):
-        emit(type="stream_event", event={"type": "message_start", "message": {"role": "assistant"}}, **session)
-        block: dict[str, Any] = {"type": "text", "text": ""}
-        emit(
-            type="stream_event",
-            event={"type": "content_block_start", "index": 0, "content_block": block},
-            **session,
-        )
+        stream("message_start", message={"role": "assistant"})
+        stream("content_block_start", index=0, content_block=text_part(""))
         for piece in pieces(text):
-            delta = {"type": "text_delta", "text": piece}
-            emit(
-                type="stream_event",
-                event={"type": "content_block_delta", "index": 0, "delta": delta},
-                **session,
-            )
-        content: list[dict[str, Any]] = [{"type": "text", "text": text}]
-        emit(type="assistant", message={"role": "assistant", "content": content}, **session)
-        emit(type="stream_event", event={"type": "content_block_stop", "index": 0}, **session)
+            stream("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
+        event("assistant", message=message("assistant", text_part(text)))
+        stream("content_block_stop", index=0)
         if index == 0 and run.edited:
-            tool = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {}}
-            start = {"type": "content_block_start", "index": 1, "content_block": tool}
-            emit(type="stream_event", event=start, **session)
-            tool = {**tool, "input": {"file_path": run.edited}}
-            emit(type="assistant", message={"role": "assistant", "content": [tool]}, **session)
-            emit(type="stream_event", event={"type": "content_block_stop", "index": 1}, **session)
+            tool = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": run.edited}}
+            stream("content_block_start", index=1, content_block={**tool, "input": {}})
+            event("assistant", message=message("assistant", tool))
+            stream("content_block_stop", index=1)
             result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "edited"}
-            emit(type="user", message={"role": "user", "content": [result]}, **session)
-        emit(type="stream_event", event={"type": "message_stop"}, **session)
+            event("user", message=message("user", result))
+        stream("message_stop")
     if run.options.get("--output-format", "text") == "text":
         sys.stdout.write(run.texts[-1] + "\n")
         return
-    given, made = tokens([run.prompt])
-    emit(
-        type="result",
+    usage = used_by(run)
+    event(
+        "result",
         subtype="success",
         is_error=False,
         duration_ms=12,
         num_turns=2,
         result=run.texts[-1],
-        **session,
-        total_cost_usd=cost(given, made),
-        usage={"input_tokens": given, "output_tokens": made},
+        total_cost_usd=cost(*usage.values()),
+        usage=usage,
         permission_denials=[],
         terminal_reason="completed",
     )
@@ -230,13 +215,8 @@ def run_opencode(run: Invocation) -> None:
         part("step-start", type="step-start", sessionID=run.session)
         part("text", type="text", text=text, sessionID=run.session)
         if number == 0 and run.edited:
-            state = {
-                "status": "completed",
-                "input": {"filePath": run.edited},
-                "output": "edited",
-                "title": run.edited,
-            }
-            part("tool_use", type="tool", tool="edit", callID="call_1", state=state)
+            edit = {"input": {"filePath": run.edited}, "output": "edited", "title": run.edited}
+            part("tool_use", type="tool", tool="edit", callID="call_1", state={"status": "completed", **edit})
         used: dict[str, Any] = {"tokens": {}, "cost": 0}
         if last:
             given, made = tokens([run.prompt])
@@ -257,23 +237,15 @@ def run_cursor(run: Invocation) -> None:
         return
     session = {"session_id": run.session}
     if shape == "stream-json":
-        emit(
-            type="system",
-            subtype="init",
-            cwd=os.getcwd(),
-            **session,
-            model="stand-in",
-            permissionMode="default",
-        )
-        user = [{"type": "text", "text": run.prompt}]
-        emit(type="user", message={"role": "user", "content": user}, **session)
+        more = {"model": "stand-in", "permissionMode": "default"}
+        emit(type="system", subtype="init", cwd=os.getcwd(), **session, **more)
+        emit(type="user", message=message("user", text_part(run.prompt)), **session)
         for number, text in enumerate(run.texts):
-            content = [{"type": "text", "text": text}]
-            emit(type="assistant", message={"role": "assistant", "content": content}, **session)
+            emit(type="assistant", message=message("assistant", text_part(text)), **session)
             if number == 0 and run.edited:
                 call = {"editToolCall": {"args": {"path": run.edited}}}
-                emit(type="tool_call", subtype="started", call_id="call_1", tool_call=call, **session)
-                emit(type="tool_call", subtype="completed", call_id="call_1", tool_call=call, **session)
+                for state in ("started", "completed"):
+                    emit(type="tool_call", subtype=state, call_id="call_1", tool_call=call, **session)
     done = {"duration_ms": 12, "result": run.texts[-1], "request_id": str(uuid.uuid4())}
     emit(type="result", subtype="success", is_error=False, **done, **session)
 
@@ -292,8 +264,8 @@ def run_gemini(run: Invocation) -> None:
         if number == 0 and run.edited:
             event("tool_use", tool_name="write_file", tool_id="call_1", parameters={"file_path": run.edited})
             event("tool_result", tool_id="call_1", status="success", output="")
-    given, made = tokens([run.prompt])
-    used = {"total_tokens": given + made, "input_tokens": given, "output_tokens": made, "cached": 0}
+    usage = used_by(run)
+    used = {"total_tokens": sum(usage.values()), **usage, "cached": 0}
     event("result", status="success", stats={**used, "duration_ms": 12, "tool_calls": 1 if run.edited else 0})
 
 
@@ -303,31 +275,30 @@ def run_qwen(run: Invocation) -> None:
     events: list[dict[str, Any]] = []
 
     def event(kind: str, **content: Any) -> None:
-        said = {"type": kind, "uuid": str(uuid.uuid4()), "session_id": run.session, **content}
+        whole = {"type": kind, "uuid": str(uuid.uuid4()), "session_id": run.session, **content}
         if live:
-            emit(**said)
+            emit(**whole)
         elif kind != "stream_event":
-            events.append(said)
+            events.append(whole)
+
+    def stream(kind: str, **content: Any) -> None:
+        event("stream_event", event={"type": kind, **content})
 
     event("system", subtype="init", cwd=os.getcwd(), tools=["edit"], model="stand-in", qwen_code_version="0.0.0")
     for number, text in enumerate(run.texts):
-        block: dict[str, Any] = {"type": "text", "text": ""}
-        event("stream_event", event={"type": "content_block_start", "index": 0, "content_block": block})
+        stream("content_block_start", index=0, content_block=text_part(""))
         for piece in pieces(text):
-            delta = {"type": "text_delta", "text": piece}
-            event("stream_event", event={"type": "content_block_delta", "index": 0, "delta": delta})
-        event("stream_event", event={"type": "content_block_stop", "index": 0})
-        event("assistant", message={"role": "assistant", "content": [{"type": "text", "text": text}]})
+            stream("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
+        stream("content_block_stop", index=0)
+        event("assistant", message=message("assistant", text_part(text)))
         if number == 0 and run.edited:
-            tool = {"type": "tool_use", "id": "call_1", "name": "edit", "input": {}}
-            event("stream_event", event={"type": "content_block_start", "index": 1, "content_block": tool})
-            event("stream_event", event={"type": "content_block_stop", "index": 1})
-            tool = {**tool, "input": {"file_path": run.edited}}
-            event("assistant", message={"role": "assistant", "content": [tool]})
+            tool = {"type": "tool_use", "id": "call_1", "name": "edit", "input": {"file_path": run.edited}}
+            stream("content_block_start", index=1, content_block={**tool, "input": {}})
+            stream("content_block_stop", index=1)
+            event("assistant", message=message("assistant", tool))
             result = {"type": "tool_result", "tool_use_id": "call_1", "is_error": False, "content": "edited"}
-            event("user", message={"role": "user", "content": [result]})
-    given, made = tokens([run.prompt])
-    usage = {"input_tokens": given, "output_tokens": made, "cache_read_input_tokens": 0}
+            event("user", message=message("user", result))
+    usage = {**used_by(run), "cache_read_input_tokens": 0}
     done = {"duration_ms": 12, "num_turns": 2, "result": run.texts[-1], "usage": usage, "permission_denials": []}
     event("result", subtype="success", is_error=False, **done)
     if not live:
@@ -335,83 +306,67 @@ def run_qwen(run: Invocation) -> None:
 
 
 def accepts(*, flags: str, values: str, several: str = "", optional: str = "") -> dict[str, str]:
-    """Write down what options take: nothing, a value, several up to the next option, or perhaps one."""
+    """What options take: nothing, a value, several up to the next option, or perhaps one."""
     kinds = {FLAG: flags, VALUE: values, SEVERAL: several, OPTIONAL: optional}
     return {option: kind for kind, options in kinds.items() for option in options.split()}
 
 
 CLIS: dict[str, Cli] = {
     "claude": Cli(
-        options=accepts(
-            flags="-p --print --verbose --include-partial-messages --dangerously-skip-permissions -c --continue",
-            values="--output-format --permission-mode --append-system-prompt --model --resume --session-id",
-            several="--allowedTools --disallowedTools",
-        ),
+        accepts(flags="-p --print --verbose --include-partial-messages --dangerously-skip-permissions -c"
+                      " --continue",
+                values="--output-format --permission-mode --append-system-prompt --model --resume --session-id",
+                several="--allowedTools --disallowedTools"),
+        run_claude,
         refusal="error: unknown option '{}'",
-        refused=1,
         unknown_session="No conversation found with session ID: {}",
-        run=run_claude,
     ),
     "codex": Cli(
-        options=accepts(
-            flags="--json --skip-git-repo-check --full-auto --dangerously-bypass-approvals-and-sandbox",
-            values="--sandbox -s --cd -C --model -m -c",
-        ),
+        accepts(flags="--json --skip-git-repo-check --full-auto --dangerously-bypass-approvals-and-sandbox",
+                values="--sandbox -s --cd -C --model -m -c"),
+        run_codex,
         refusal="error: unexpected argument '{}' found",
         refused=2,
         unknown_session="Error: thread/resume failed: no rollout found for thread id {}",
-        run=run_codex,
         command="exec",
     ),
     "opencode": Cli(
-        options=accepts(
-            flags="--continue -c --share --thinking", values="--agent --format --session -s --model -m --title"
-        ),
+        accepts(flags="--continue -c --share --thinking",
+                values="--agent --format --session -s --model -m --title"),
+        run_opencode,
         refusal="opencode run [message..]\n\nUnknown argument: {}",
-        refused=1,
         unknown_session="Error: Session not found",
-        run=run_opencode,
         command="run",
     ),
     "copilot": Cli(
-        options=accepts(
-            flags="--autopilot --yolo --allow-all-tools --no-ask-user -s --silent",
-            values="--max-autopilot-continues --model -p --prompt",
-            optional="--resume",
-        ),
+        accepts(flags="--autopilot --yolo --allow-all-tools --no-ask-user -s --silent",
+                values="--max-autopilot-continues --model -p --prompt", optional="--resume"),
+        run_copilot,
         refusal="error: unknown option '{}'",
-        refused=1,
         unknown_session="No session, task, or name matched '{}'",
-        run=run_copilot,
     ),
     "cursor-agent": Cli(
-        options=accepts(flags="-p --print --force -f --trust", values="--output-format --model --resume"),
+        accepts(flags="-p --print --force -f --trust", values="--output-format --model --resume"),
+        run_cursor,
         refusal="error: unknown option '{}'",
-        refused=1,
         unknown_session="Session {} not found",
-        run=run_cursor,
     ),
     "gemini": Cli(
-        options=accepts(
-            flags="--skip-trust -y --yolo",
-            values="--output-format -o --approval-mode --model -m --resume -r -p --prompt",
-        ),
+        accepts(flags="--skip-trust -y --yolo",
+                values="--output-format -o --approval-mode --model -m --resume -r -p --prompt"),
+        run_gemini,
         refusal="Unknown argument: {}",
-        refused=1,
         unknown_session='Error resuming session: Invalid session identifier "{}".',
-        run=run_gemini,
     ),
     "qwen": Cli(
-        options=accepts(
-            flags="--include-partial-messages -y --yolo",
-            values="--output-format -o --approval-mode --model -m --resume -r -p --prompt --append-system-prompt",
-        ),
+        accepts(flags="--include-partial-messages -y --yolo",
+                values="--output-format -o --approval-mode --model -m --resume -r -p --prompt"
+                       " --append-system-prompt"),
+        run_qwen,
         refusal="Unknown argument: {}",
-        refused=1,
         unknown_session="No saved session found with ID {}",
-        run=run_qwen,
     ),
-}
+}  # fmt: skip
 _PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen")
 
 

@@ -31,10 +31,9 @@ import pytest
 
 import bridge
 from bridge.cli._as_controller import ControllerScreen
-from bridge.cli._harmless import harmless
 from bridge.cli._render import Renderer
 from bridge.cli._swarm_view import SwarmView, live_table
-from bridge.cli._terminal import message, say, show, write
+from bridge.cli._terminal import harmless, message, say, show, write
 from bridge.cli._view import Screen, view
 from bridge.cli._wiggum_start import _WiggumRenderer
 from bridge.cli.ralph_loop import _SessionRenderer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import Swarm
-from bridge.cli._run_kind import run_controller
+from bridge.cli.setups import run_controller
 from bridge.setups import KINDS, kinds
 from bridge.swarm import transport
 from bridge.swarm.courier import Courier

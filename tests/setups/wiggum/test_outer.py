@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.cli._terminal import guarded
+from bridge.cli._failures import guarded
 from bridge.git.work import WorkDetector
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, Notice, Waiting

@@ -1,20 +1,26 @@
-"""``ralph-bridge adopt``, ``eject``, and what the stand-in runs."""
+"""``ralph-bridge adopt``, ``eject`` and ``reset``, and what the stand-in runs in a controller's place."""
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli._failures import guarded
 from bridge.cli._options import project_folder, project_option, setup_option
 from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError
+from bridge.setups.options import RunOptions
 from bridge.setups.projects import choose
+from bridge.wording import tame
 
 if TYPE_CHECKING:
-    from bridge.setups.model import Setup
+    from collections.abc import Sequence
+
+    from bridge.setups.model import Setup, SetupKind
 
 
 @click.command()
@@ -71,6 +77,27 @@ def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> S
     return setup
 
 
+@click.command()
+@project_option
+def reset(*, project: str) -> int:
+    """Close an open circuit breaker, and clear whatever else blocks the next start.
+
+    This works in every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
+    ralph_loop.sh --reset-circuit does it; that of a wiggum loop becomes HALF, as with `wiggum reset`.
+    Exit signals that an earlier run has left are dropped. Each step is shown on a line of its own; plans, logs and
+    the count of this hour's calls stay.
+
+    Exit codes: 0 reset, or nothing to reset; 4 a loop is at work here, whose pid is named.
+    """
+    with guarded():
+        from bridge.setups.projects import reset as clear
+
+        folder = project_folder(project)
+        done = clear(folder)
+        write("".join(f"{tame(line)}\n" for line in done) or "nothing to reset\n")
+        return 0
+
+
 @click.command(
     "stand-in",
     hidden=True,
@@ -84,10 +111,29 @@ def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> S
 def stand_in(*, setup: str, package: str, controller: str, words: tuple[str, ...]) -> int:
     """Do what the controller would. PACKAGE tells the stand-in's Python where we are, and is no use here."""
     del package
-    from bridge.cli._run_kind import run_controller
     from bridge.setups import kinds
 
     kind = kinds().get(setup)
     if kind is None:
         raise ConfigurationError(f"{controller}: this ralph-bridge knows no setup {setup!r}; update it, or eject")
     return run_controller(kind, Path(controller), [os.fsdecode(word) for word in words])
+
+
+def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> int:
+    """Do what the controller at that path would, called with `words` in the working folder."""
+    if kind.controller is not None:
+        from bridge.cli._controller import run_words
+
+        return run_words(kind.controller(), Path.cwd(), words, stand_in=controller)
+    if kind.command:
+        code: int = import_module(kind.command).controller(controller, words)
+        return code
+    with guarded():
+        if words and "words" not in kind.options:
+            raise click.UsageError(f"{words[0]!r}: a {kind.name} setup takes no words")
+        found = kind.installation and kind.installation.detect(Path.cwd())
+        if found is None:
+            raise ConfigurationError(f"{Path.cwd()} holds no {kind.name} setup")
+        from bridge.cli.run import run_kind
+
+        return run_kind(kind, found.project, found, RunOptions(words=tuple(words)), quiet=False)
