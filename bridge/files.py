@@ -302,8 +302,7 @@ def beside(opened: int) -> int:
 
 
 def read_bytes(path: AnyPath, most: int | None = None, *, root: AnyPath | None = None) -> bytes:
-    """Read a regular file, `most` bytes of it at most (-1: all of it; None: refused where it is larger than any
-    file of a loop)."""
+    """Read a regular file: `most` bytes at most; -1: all of it; None: all, but not of one larger than a loop's."""
     with open_file(path, root=root) as file:
         if most is None and (size := os.fstat(file.fileno()).st_size) > _MOST:
             raise ProjectUnusable(
@@ -317,8 +316,7 @@ LONGEST_LINE = 8 * 1024 * 1024
 
 
 def read_lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """Give the lines of a file with their ends; None in the place of one that is longer than any of ours, which is
-    never held as a whole."""
+    """Give the lines of a file with their ends; None for one longer than any of ours, never held as a whole."""
     while line := file.readline(LONGEST_LINE):
         if len(line) < LONGEST_LINE or line.endswith(b"\n"):
             yield line
@@ -547,8 +545,7 @@ def leads_to(path: str | os.PathLike[str], descriptor: int) -> bool:
 
 @contextmanager
 def lenient() -> Iterator[None]:
-    """Pass over what can't be read, but for what is refused (ProjectUnusable): somebody has to know of a link that
-    leads out."""
+    """Pass over what can't be read, but not over a refusal (ProjectUnusable), of which somebody has to know."""
     try:
         yield
     except ProjectUnusable:

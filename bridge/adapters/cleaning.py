@@ -70,8 +70,7 @@ def _echo_stripped(text: str, sent: str, prompt: str | None, *, sgr: bool) -> st
 
 
 def strip_deterministic(output: str, sent: str) -> str:
-    """`output` without the echo of `sent` at its start, but for line ends to the letter; unchanged when it isn't
-    there."""
+    """`output` without the echo of `sent` at its start, wherever it was wrapped; unchanged if it isn't there."""
     end = _walk(output, 0, sent, ansi=False)
     return output if end is None else output[end:].lstrip("\r\n")
 

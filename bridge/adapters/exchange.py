@@ -53,15 +53,12 @@ class Exchange:
 
     def _type_next(self, command: PendingCommand) -> None:
         line = command.lines.pop(0)
-        more = bool(command.lines) or self._ends_with_enter(command)
+        # The last line of a block may be an empty one, given or implied: Python's blocks end so.
+        empty = command.text.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based"
+        more = bool(command.lines) or (command.payload.route == "lines" and empty)
         command.sent, command.detector = line, self.channel.new_detector(more=more)
         self.channel.input_began = not self.channel.genuine
         self.channel.type(line)
-
-    def _ends_with_enter(self, command: PendingCommand) -> bool:
-        """Whether the block's last line is an empty one, given or implied: Python's blocks end so."""
-        block = command.payload.route == "lines"
-        return block and (command.text.endswith("\n") or self.adapter.input.multiline_detect == "prompt_based")
 
     def look(self) -> None:
         self.channel.pump(0)

@@ -7,12 +7,11 @@ import select
 import signal
 import termios
 import tty
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
     from bridge.adapters.channel import Channel
     from bridge.adapters.terminal import Terminal
@@ -24,7 +23,9 @@ def interact(channel: Channel, keyboard: int, screen: int) -> int | None:
     watched = select.poll()
     watched.register(terminal.fd, select.POLLIN)
     watched.register(keyboard, select.POLLIN)
-    with _raw(keyboard), _resized(terminal, screen):
+    with _raw(keyboard), ExitStack() as undo:
+        before = signal.signal(signal.SIGWINCH, lambda _number, _frame: _fit(terminal, screen))
+        undo.callback(signal.signal, signal.SIGWINCH, before)
         _fit(terminal, screen)
         _write(screen, channel.greeting)  # only now: a user who sees a prompt types
         while not terminal.ended:
@@ -57,18 +58,6 @@ def _raw(keyboard: int) -> Iterator[None]:
         yield
     finally:
         termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def _resized(terminal: Terminal, screen: int) -> Iterator[None]:
-    def fit(_number: int, _frame: FrameType | None) -> None:
-        _fit(terminal, screen)
-
-    before = signal.signal(signal.SIGWINCH, fit)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGWINCH, before)
 
 
 def _fit(terminal: Terminal, screen: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -89,16 +90,9 @@ def _resolved(entry: str, env: Mapping[str, str]) -> str | None:
     text = expanded(entry, env)
     if text != entry:
         text = text.replace("\\", "/")
-    if os.path.isabs(text):
-        return text if _runs(text) else None
-    if "/" in text or "\\" in text or "%" in text:
+    if not os.path.isabs(text) and re.search(r"[/\\%]", text):
         return None
-    folders = env.get("PATH", os.defpath).split(os.pathsep)
-    return next((path for folder in folders if _runs(path := os.path.join(folder or ".", text))), None)
-
-
-def _runs(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    return shutil.which(text, path=env.get("PATH", os.defpath))
 
 
 def arguments(process: ProcessSection, values: Mapping[str, str], env: Mapping[str, str]) -> list[str]:
@@ -166,8 +160,7 @@ def environment(
 
 
 class Launch(NamedTuple):
-    """How one program is started: `nonce` is what genuine announcements end in, or empty; `injection` is typed into
-    it."""
+    """How a program is started; `nonce`: what genuine announcements end in, if any; `injection`: typed into it."""
 
     argv: list[str]
     env: dict[str, str]

@@ -161,7 +161,7 @@ def delivery(adapter: AdapterFile, command: str, path: str, *, limit: int | None
     if route == "tempfile":
         return Payload("tempfile", _invocation(adapter, path), body)
     # A blank in front keeps a line out of the history of shells; launch.prepare sees to that in bash.
-    blank = " " if adapter.family == "shell" and _is_hidden(adapter, lines) else ""
+    blank = " " if adapter.family == "shell" and search(adapter.input.tempfile.history_filter, lines) else ""
     if route == "wrapper":
         return Payload("wrapper", f"{wrapper.open}\n{lines}\n{wrapper.close}")
     if route == "heredoc":
@@ -197,17 +197,12 @@ def _route(adapter: AdapterFile, lines: str, *, several: bool) -> Route:
 
 
 def _needs_file(line: str, limit: int | None) -> bool:
-    if limit is not None and len(line.encode("utf-8", "surrogateescape")) + 1 > limit:
-        return True
-    return any(char < " " or char == "\x7f" for char in line)
+    too_long = limit is not None and len(line.encode("utf-8", "surrogateescape")) + 1 > limit
+    return too_long or any(char < " " or char == "\x7f" for char in line)
 
 
 def _can_file(adapter: AdapterFile) -> bool:
     return bool(adapter.input.tempfile.invocation_template) or _shell_kind(adapter) is not None
-
-
-def _is_hidden(adapter: AdapterFile, line: str) -> bool:
-    return search(adapter.input.tempfile.history_filter, line) is not None
 
 
 def takes_shell_delivery(adapter: AdapterFile) -> bool:

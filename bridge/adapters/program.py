@@ -102,17 +102,14 @@ class ProgramRun:
                 self.channel.type(shutdown.command)
                 terminal.wait(max(shutdown.grace_ms, 0) / 1000)
             if not terminal.ended and shutdown.force_signal != "kill":
-                terminal.signal(_signal_number(shutdown.force_signal))
+                name = f"SIG{shutdown.force_signal.upper().removeprefix('SIG')}"
+                terminal.signal(getattr(signal, name, signal.SIGKILL))
                 terminal.wait(0.5)
         finally:
             self.abandon()
 
     def _takes_commands(self) -> bool:
         return not self.terminal.ended and self.channel.pending is None
-
-
-def _signal_number(name: str) -> int:
-    return int(getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", signal.SIGKILL))
 
 
 class Readiness:

@@ -41,8 +41,7 @@ _ADVICE = (
 
 
 class LoadedFile(NamedTuple):
-    """`adapter` is None when a problem stops it from being loaded; `lines` has the line, from 1, of every key by
-    its path."""
+    """`adapter`: None when a problem stops it from being loaded; `lines`: the line, from 1, of every key."""
 
     adapter: AdapterFile | None
     problems: tuple[AdapterProblem, ...]

@@ -20,7 +20,7 @@ from bridge.adapters.schema import AdapterProblem, did_you_mean
 from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from bridge.adapters.integration import Script
     from bridge.adapters.model import AdapterFile
@@ -115,8 +115,9 @@ class Registry:
         """Read all tiers; a bad file never hides the others."""
         registry = cls()
         for tier, source in tiers(env=env, folder=folder):
-            for path in _files(source):
-                registry._add(path, tier)
+            for path in sorted(source.iterdir()) if source.is_dir() else ():
+                if path.suffix in (".yaml", ".yml") and path.is_file():
+                    registry._add(path, tier)
         return registry
 
     def _add(self, path: Path, tier: Tier) -> None:
@@ -137,7 +138,8 @@ class Registry:
                 self.collisions.append(f"{path}: the name {name!r} is taken by {earlier.path}, which is used")
                 return
             self.overrides.append(f"{path} replaces {earlier.path} ({name})")
-            self._forget(name)
+            del self.entries[name]
+            self.names = {each: owner for each, owner in self.names.items() if owner != name}
         owner = self.names.get(name)
         if owner is not None:  # an alias gives way to a name
             self.collisions.append(f"{path}: the name {name!r} is no longer an alias of {owner!r}")
@@ -148,10 +150,6 @@ class Registry:
             taken = self.names.setdefault(folded, name)
             if taken != name:
                 self.collisions.append(f"{path}: the alias {alias!r} is taken by {taken!r}, which keeps it")
-
-    def _forget(self, name: str) -> None:
-        del self.entries[name]
-        self.names = {each: owner for each, owner in self.names.items() if owner != name}
 
     def find(self, shell: str) -> LoadedAdapter:
         """The adapter of that name or alias (the path of a program will do).
@@ -168,11 +166,6 @@ class Registry:
         raise UnknownAdapter(
             f"there is no adapter {shell!r}{did_you_mean(shell, self.names)}\n  known: {known}{more}"
         )
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    if folder.is_dir():
-        yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml") and path.is_file())
 
 
 def find_entry(name: str) -> LoadedAdapter:

@@ -30,15 +30,15 @@ _BLANK = re.compile(r"(?:\x1b\[[0-9;:]*m|[ \t])*\Z")
 
 
 def render(text: str, *, sgr: bool = True) -> str:
-    """`text` as it would be seen, lines joined by ``\\n``; without `sgr` colours are removed. One still on at the
-    end is reset."""
+    """`text` as it would be seen, lines joined by line feeds, colours reset at the end; without `sgr` removed."""
     if "\x1b[?" in text:
         text = _ALTERNATE.sub(_replaced, text)
     if not sgr:
         text = _SGR.sub("", text)
     text = text.replace("\r\n", "\n")
     shown = "\n".join(_drawn(text)) if _SPECIAL.search(text) else _ONLY_BLANKS.sub("", text)
-    return shown + "\x1b[0m" if sgr and _dangling(shown) else shown
+    last = _SGR.match(shown, shown.rfind("\x1b[")) if sgr and "\x1b[" in shown else None
+    return shown + "\x1b[0m" if last is not None and last[0] not in ("\x1b[m", "\x1b[0m") else shown
 
 
 def _drawn(text: str) -> Iterator[str]:
@@ -75,11 +75,6 @@ def trimmed(text: str) -> str:
         return ""
     before, after = _SGR.findall(text[:start]), _SGR.findall(text[end:])
     return "".join(before) + text[start:end] + "".join(after)
-
-
-def _dangling(text: str) -> bool:
-    last = text.rfind("\x1b[")
-    return last >= 0 and (match := _SGR.match(text, last)) is not None and match[0] not in ("\x1b[m", "\x1b[0m")
 
 
 class _ScreenModel:

@@ -96,10 +96,11 @@ def _unknown(path: str, text: str | None, known: Collection[str]) -> Iterator[tu
 
 
 def _reserved(adapter: AdapterFile) -> Iterator[tuple[str, str]]:
+    reserved = "reserved, no effect: write 0 (the host has an option for this)"
     if adapter.ready.timeout_ms:
-        yield "ready.timeout_ms", "reserved, no effect: write 0 (the host has an option for this)"
+        yield "ready.timeout_ms", reserved
     if adapter.lifecycle.ready_timeout_ms:
-        yield "lifecycle.ready_timeout_ms", "reserved, no effect: write 0 (the host has an option for this)"
+        yield "lifecycle.ready_timeout_ms", reserved
     if adapter.input.multiline_detect == "indent_based":
         yield "input.multiline_detect", "indent_based is reserved for version 2 of the schema"
 

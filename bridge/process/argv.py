@@ -89,9 +89,7 @@ def _interpreter(path: str) -> str | None:
             named = os.fsdecode(words[0]) if words else "(nothing)"
             raise ProgramNotStarted(f"{path} wants the interpreter {named}, which is not there")
         return None
-    if b"\0" in head[:80] or not head:
-        return None if head else shutil.which("bash")
-    return shutil.which("bash")
+    return None if b"\0" in head[:80] else shutil.which("bash")
 
 
 def check_sizes(argv: Sequence[str], env: Mapping[str, str]) -> None:

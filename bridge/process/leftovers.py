@@ -26,8 +26,7 @@ _RUNGS = (Rung(SIGTERM, 2.0), Rung(SIGKILL, 2.0))
 
 
 def marked(project: Path) -> list[int]:
-    """The pids of what tools of this project have left running, by :data:`MARK`; none where that can't be seen
-    (macOS)."""
+    """Pids of what tools of this project have left running, by :data:`MARK`; none where that can't be seen."""
     wanted = f"{MARK}={project}".encode("utf-8", "surrogateescape")
     return sorted(pid for pid, variables in environments() if wanted in variables)
 

@@ -36,8 +36,7 @@ _LONGEST_LINE = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Graces:
-    """Seconds that a process group may take to obey each signal; `leftover`: what a program leaves running, TERM,
-    then KILL."""
+    """Seconds that a process group may take to obey each signal; `leftover`: what is left behind: TERM, KILL."""
 
     interrupt: float = 2.0
     terminate: float = 2.0

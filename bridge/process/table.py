@@ -65,8 +65,7 @@ def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
 
 
 def members(leader: int, *, without: Collection[int] = ()) -> set[int]:
-    """Pids of the session that `leader` leads and of their descendants, without the leader and the groups of jobs
-    in `without`."""
+    """Pids of the session that `leader` leads and their descendants, but for it and the job groups `without`."""
     known = table()
     found = descendants(known, {leader, *(pid for pid, process in known.items() if process.session == leader)})
     if without:

@@ -184,13 +184,6 @@ def private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
-def _same(path: str, fd: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(fd))
-    except OSError:
-        return False
-
-
 class Coprocess:
     """One bash, from start to end; raises ShellStartFailed. Not thread-safe: `Shell` holds the lock."""
 
@@ -307,7 +300,10 @@ class Coprocess:
             Died, TimedOut, Flooded: see there. Any other exception (Ctrl-C) interrupts the hook first.
         """
         if self._unfinished:
-            self._forget_outputs()
+            # What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of this one.
+            self._o.finish()
+            self._e.finish()
+            _ = self.overflow
         self.number = number = self.number + 1
         reply: bytes | bytearray = b""
         self._unfinished = True
@@ -344,12 +340,6 @@ class Coprocess:
         """Give bash a further copy of its loop, for one that something threw it out of."""
         with contextlib.suppress(OSError):
             environment.add_loop(f"{self.folder}/prelude")
-
-    def _forget_outputs(self) -> None:
-        """What an exchange wrote that an exception of the host's has ended (Ctrl-C) is no part of the next one."""
-        self._o.finish()
-        self._e.finish()
-        _ = self.overflow
 
     def _rest(self, reply: bytearray, values: bool) -> None:
         """The rest of a reply that has begun, as far as it comes without a pause."""
@@ -400,8 +390,7 @@ class Coprocess:
         raise ended
 
     def _pump(self, reply: bytearray, values: bool, end: float | None, *, limited: bool = False) -> _Wait:
-        """Move bytes until the reply is whole, bash is dead, it is later than `end`, or (`limited`) an output
-        passed its limit."""
+        """Move bytes until the reply is whole, bash is dead, `end` has come, or (`limited`) output is too long."""
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._end.fd] if self._end.fd >= 0 else [])):
             poll.register(fd, select.POLLIN)
@@ -442,7 +431,11 @@ class Coprocess:
     def _cut(self) -> bool:
         """Whether the channel is gone: then bash would wait for us, and we for it, for ever."""
         ends = {"q": self._q, "r": self._r, "o": self._o.fd, "e": self._e.fd}
-        return not all(_same(f"{self.folder}/{name}", fd) for name, fd in ends.items())
+        try:
+            same = (os.path.samestat(os.stat(f"{self.folder}/{name}"), os.fstat(fd)) for name, fd in ends.items())
+            return not all(same)
+        except OSError:
+            return True
 
     def _interrupt(self, reply: bytearray, values: bool) -> bool:
         """The kill ladder. INT ends the hook and spares the shell (True), as does the end of a child that bash

@@ -84,8 +84,7 @@ def _unsafe(name: str) -> bool:
 
 
 def provide(commands: Commands, path: str, folder: str) -> frozenset[str]:
-    """Put a launcher into `folder`, made if need be, for each command that `path` has none of; which ones that
-    were."""
+    """Put a launcher into `folder`, made if need be, for each command that `path` lacks; which those were."""
     made = set()
     for name, command in commands.items():
         if shutil.which(name, path=path) is None and (words := command()):
@@ -93,11 +92,7 @@ def provide(commands: Commands, path: str, folder: str) -> frozenset[str]:
 
             os.makedirs(folder, mode=0o700, exist_ok=True)
             launcher = f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'.encode("utf-8", "surrogateescape")
-            with open(f"{folder}/{name}", "wb", opener=_program) as file:
+            with open(f"{folder}/{name}", "wb", opener=lambda path, flags: os.open(path, flags, 0o700)) as file:
                 file.write(launcher)
             made.add(name)
     return frozenset(made)
-
-
-def _program(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o700)

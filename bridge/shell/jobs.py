@@ -45,6 +45,7 @@ GRACE = 2.0
 LEFTOVER = 0.5
 """Seconds that a child which holds stdout delays the end of its job; and what such children have to obey TERM."""
 
+_SWEEP = ((signal.SIGTERM, LEFTOVER),)
 _CHUNK = 1 << 16
 _KEPT = 16 << 20  # bytes of last words
 _TURN = 16  # chunks in one go
@@ -188,19 +189,22 @@ class Job:
         self._relay()
         self._look()
         if self._status is not None and self._open and time.monotonic() >= self._until:
-            self._end_leftovers()
+            # Others hold its stdout: they are ended, and what they still had to say is kept.
+            self._ladder(_SWEEP)
+            self._drain()
+            self._open = False
             if self._last_output:
                 return self.take()
         piece = self._read()
         if piece:
             return self._copied(piece)
         if self._status is None:
-            if self._bash.ended():
-                raise self._without_bash()
+            if self._bash.ended():  # what is left of the job ends, too
+                self._done = True
+                self._free()
+                raise self._orphaned()
             return None
-        if piece is None:
-            return None
-        if self._descriptors.source is not None:
+        if piece is None or self._descriptors.source is not None:
             return None
         return self._finished()
 
@@ -304,24 +308,16 @@ class Job:
 
     def _look(self) -> None:
         """Has it ended? Before stdout is read for the last time: what it wrote is then all there."""
-        if self._status is None and not self._done and (self._keeper.ended() or self._reported()):
-            if self._bash.ended():
-                return  # the whole session was ended: nothing is certain
+        if self._status is not None or self._done:
+            return
+        written = self._keeper.fd < 0 and _status_in(self._processes.folder) != _KILLED
+        if (self._keeper.ended() or written) and not self._bash.ended():  # else the whole session was ended
             self._status = _status_in(self._processes.folder)
             self._until = time.monotonic() + LEFTOVER
 
-    def _reported(self) -> bool:
-        return self._keeper.fd < 0 and _status_in(self._processes.folder) != _KILLED
-
-    def _end_leftovers(self) -> None:
-        """Others hold its stdout: they are ended, and what they still had to say is kept."""
-        self._ladder(((signal.SIGTERM, LEFTOVER),))
-        self._drain()
-        self._open = False
-
     def _finished(self) -> bytes | None:
         if not self._swept:
-            self._ladder(((signal.SIGTERM, LEFTOVER),))
+            self._ladder(_SWEEP)
             self._swept = True
         self._relay()
         if self._errors:
@@ -331,12 +327,6 @@ class Job:
         if self._end_line and self._last != b"\n":
             return self._copied(b"\n")
         return b""
-
-    def _without_bash(self) -> HookError:
-        """bash has died: what is left of the job ends, too."""
-        self._done = True
-        self._free()
-        return self._orphaned()
 
     def terminate(self) -> None:
         """End it: INT, then TERM, then KILL for all that it has started, until none is left.
@@ -396,7 +386,7 @@ class Job:
                     if self.status is None:
                         self.terminate()
                     else:
-                        self._ladder(((signal.SIGTERM, LEFTOVER),))
+                        self._ladder(_SWEEP)
                 finally:
                     self._done = True
                     self._free()

@@ -71,8 +71,7 @@ def _attempt(
     descriptors: JobDescriptors,
     streams: Mapping[int, int],
 ) -> tuple[int, int, bytes]:
-    """The job's process group (0: bash could not start it), the descriptor that the host passes its stderr on to
-    (-1: none), and what bash wrote to its own."""
+    """The job's process group (0: not started), what its stderr goes to (-1: nothing), bash's own stderr."""
     descriptors.close_source()
     descriptors.let_go("stderr")
     read_from, descriptors.source = _input(order.stdin, streams, folder)

@@ -13,8 +13,7 @@ _SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """The absolute path, with its links; raises ScriptNotFound where it is relative and the working folder was
-    removed."""
+    """The absolute path; links stay. Raises ScriptNotFound: relative, and the working folder was removed."""
     try:
         return os.path.abspath(os.fspath(path))
     except FileNotFoundError as error:

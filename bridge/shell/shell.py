@@ -162,7 +162,11 @@ class Shell(BashSession):
             if isolated and read and not answer.frames:
                 what = f"{hook} was killed in its subshell (status {status}); its globals are lost"
                 raise self._error(HookFailed, what, hook, arguments, status, answer)
-            found = self._take_values(read, answer.frames) if read else _NONE
+            found = _NONE
+            if read:
+                with self._reading(answer.frames) as rest:
+                    present = [values.variable(name, *protocol.take_variable(rest)) for name in read]
+                found = {name: v.value if v and v.is_set else None for name, v in zip(read, present, strict=True)}
             difference = before.changes(self.snapshot()) if before is not None else None
             if check and status:
                 what = f"{hook} failed with status {status}"
@@ -433,14 +437,6 @@ class Shell(BashSession):
         state = "closed" if self._closed else f"bash {self._process.pid}"
         sourced = "".join(f", {step.path}" for step in self._steps if step.path)
         return f"<Shell {state}{sourced}>"
-
-    def _take_values(self, names: Sequence[str], frames: list[str]) -> dict[str, Value | None]:
-        found = {}
-        with self._reading(frames) as rest:
-            for name in names:
-                value = values.variable(name, *protocol.take_variable(rest))
-                found[name] = value.value if value is not None and value.is_set else None
-        return found
 
     def _restore(self) -> None:
         settings = dict(self._settings)
