@@ -15,13 +15,13 @@ from bridge.errors import BridgeError
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script
 from bridge.verify.budget import Budget
-from bridge.verify.facts import effects_of, facts_of, read
+from bridge.verify.facts import Effects, facts_of, read
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from bridge.contract import Contract
-    from bridge.verify.facts import Effects, Facts, Reading
+    from bridge.verify.facts import Facts, Reading
     from bridge.verify.model import Kind
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.driver import DriverProbe
@@ -163,7 +163,7 @@ class Subject:
     def effects(self, hook: str) -> Effects:
         """What a call of this function does, the functions that it calls included."""
         if hook not in self._effects:
-            self._effects[hook] = effects_of(self.facts, hook)
+            self._effects[hook] = Effects(self.facts, hook)
         return self._effects[hook]
 
     @property

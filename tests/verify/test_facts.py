@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.contract import driver_contract
-from bridge.verify.facts import Facts, FunctionFacts, effects_of, facts_of
+from bridge.verify.facts import Effects, Facts, FunctionFacts, facts_of
 
 DRIVERS = Path(__file__).parents[2] / "drivers"
 CONTRACT = driver_contract()
@@ -179,7 +179,7 @@ def test_effects_include_what_is_called() -> None:
         b"other() { gone=1; }\n"
         b"lost() ( away=1 )\n"
     )
-    effects = effects_of(facts, "hook")
+    effects = Effects(facts, "hook")
     assert {write.name: write.subshell for write in effects.writes} == {
         "made": False,
         "i": False,
@@ -210,8 +210,8 @@ def test_what_the_grammar_cannot_read_costs_only_that_function() -> None:
         "hard": False,
         "also_good": True,
     }
-    assert [(w.name, w.line) for w in effects_of(facts, "also_good").writes] == [("b", 13)]
-    assert not effects_of(facts, "hard").known
+    assert [(w.name, w.line) for w in Effects(facts, "also_good").writes] == [("b", 13)]
+    assert not Effects(facts, "hard").known
 
 
 def test_a_pattern_that_the_grammar_stumbles_over() -> None:
@@ -270,20 +270,20 @@ class TestShippedDrivers:
         facts = self.facts(driver)
         for name, hook in CONTRACT.hooks.items():
             if name in facts.names:
-                written = {write.name for write in effects_of(facts, name).writes if not write.subshell}
+                written = {write.name for write in Effects(facts, name).writes if not write.subshell}
                 assert written - OFFER == set(hook.writes), name
 
     def test_reads(self, driver: str) -> None:
         facts = self.facts(driver)
         for name, hook in CONTRACT.hooks.items():
-            read = {each.name for each in effects_of(facts, name).reads} & (set(CONTRACT.globals) - OFFER)
+            read = {each.name for each in Effects(facts, name).reads} & (set(CONTRACT.globals) - OFFER)
             assert read - set(hook.writes) <= set(hook.reads), name
             only = {g for g in hook.reads if driver in (CONTRACT.globals[g].drivers or (driver,))}
             if name in facts.names and name != "driver_build_command":
                 assert read & only == read - set(hook.writes), name
 
     def test_build_command_reads_its_settings(self, driver: str) -> None:
-        read = {each.name for each in effects_of(self.facts(driver), "driver_build_command").reads}
+        read = {each.name for each in Effects(self.facts(driver), "driver_build_command").reads}
         settings = {"CLAUDE_OUTPUT_FORMAT", "CLAUDE_PERMISSION_MODE", "CLAUDE_ALLOWED_TOOLS"}
         assert (settings <= read) is (driver == "claude-code")
         assert ("CLAUDE_USE_CONTINUE" in read) is CONTRACT.drivers[driver].sessions
@@ -291,7 +291,7 @@ class TestShippedDrivers:
 
 def test_assignments_on_a_line_of_their_own_are_no_part_of_the_next_command() -> None:
     source = b"f() {\n  a=1 b=2\n  c=3 d=4  # why\n  e=5 \\\n    IFS=, read -r g\n  h=6 i=7\n}\n"
-    writes = effects_of(facts_of(source), "f").writes
+    writes = Effects(facts_of(source), "f").writes
     assert [(write.name, write.line) for write in writes] == [
         ("a", 2), ("b", 2), ("c", 3), ("d", 3), ("g", 4), ("h", 6), ("i", 6),
     ]  # fmt: skip

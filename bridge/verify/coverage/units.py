@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.verify.facts.expressions import text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -134,7 +136,7 @@ class _Reader:
         return len(self.units) - 1
 
     def _simple(self, node: Node) -> int:
-        number = self._unit(node, _text(node))
+        number = self._unit(node, text(node))
         self._substitutions(node)
         return number
 
@@ -148,7 +150,7 @@ class _Reader:
 
     def _redirected(self, node: Node) -> int | None:
         body = node.child_by_field_name("body")
-        first = self.visit(body) if body is not None else self._unit(node, _text(node))
+        first = self.visit(body) if body is not None else self._unit(node, text(node))
         for child in node.named_children:
             if child.type in _REDIRECTS:
                 self._behind_here_document(child)
@@ -202,7 +204,7 @@ class _Reader:
 
     def _for(self, node: Node) -> int:
         body = node.child_by_field_name("body")
-        head = _text(node) if body is None else _text(node)[: body.start_byte - node.start_byte]
+        head = text(node) if body is None else text(node)[: body.start_byte - node.start_byte]
         number = self._unit(node, head)
         self.units[number] = self.units[number]._replace(end=self.units[number].line + head.rstrip().count("\n"))
         for child in node.named_children:
@@ -215,7 +217,7 @@ class _Reader:
     def _counting(self, node: Node) -> int | None:
         body = node.child_by_field_name("body")
         first = node.children[0]
-        head = _text(node)[: body.start_byte - node.start_byte] if body is not None else _text(node)
+        head = text(node)[: body.start_byte - node.start_byte] if body is not None else text(node)
         number = self._unit(first, head.removeprefix("for"))
         inside = self.block(body.named_children) if body is not None else None
         self.branchings.append(Branching(1 + node.start_point[0], number, (Arm("loop", inside),)))
@@ -224,11 +226,11 @@ class _Reader:
     def _case(self, node: Node) -> int:
         items = [child for child in node.named_children if child.type == "case_item"]
         word = next((child for child in node.children if child.type == "in"), node.children[0])
-        number = self._unit(node.children[0], _text(node)[: word.end_byte - node.start_byte])
+        number = self._unit(node.children[0], text(node)[: word.end_byte - node.start_byte])
         arms, others, falls = [], True, False
         for item in items:
             patterns = item.children_by_field_name("value")
-            label = "|".join(_text(pattern) for pattern in patterns)
+            label = "|".join(text(pattern) for pattern in patterns)
             commands = [child for child in item.named_children if child not in patterns]
             first = self.block(commands)
             arms.append(Arm(f"case {label}", None if falls else first))
@@ -246,7 +248,7 @@ class _Reader:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         first = self.visit(body) if body is not None else None
         if name is not None and first is not None:
-            self.functions.append(Defined(_text(name), 1 + node.start_point[0], first))
+            self.functions.append(Defined(text(name), 1 + node.start_point[0], first))
 
 
 def _clauses(node: Node) -> tuple[list[Node], list[Node], list[Node]]:
@@ -263,7 +265,3 @@ def _clauses(node: Node) -> tuple[list[Node], list[Node], list[Node]]:
         elif child.is_named:
             into.append(child)
     return condition, body, clauses
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "surrogateescape")

@@ -1,8 +1,12 @@
-"""The words of facts."""
+"""The words of facts, and what calling a hook does, the functions that it calls included."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 How = Literal["array", "string", "element", "read", "loop", "arithmetic", "default", "declare", "unset"]
 """array: ``x=(…)``; string: ``x=…``; element: ``x[1]=…``; read: filled by a builtin such as read, mapfile, getopts,
@@ -82,13 +86,27 @@ class CommandFact(NamedTuple):
         return joined if len(joined) <= 60 else joined[:57] + "..."
 
 
-class FunctionFacts(NamedTuple):
+class Context(NamedTuple):
+    """The circumstances of a node: `CommandFact` says what each means."""
+
+    subshell: bool = False
+    loop: bool = False
+    guarded: bool = False
+    conditional: bool = False
+    substituted: bool = False
+    upstream: str = ""
+    around: tuple[str, ...] = ()
+
+
+@dataclass(kw_only=True, slots=True)
+class FunctionFacts:
     """One function definition, or (with an empty name) all that stands outside of functions.
 
     known: False when the grammar could not read it: what is listed may be incomplete or wrong.
     conditional: defined in a branch, in a loop, or by another function.
     subshell: its body is ``( … )``.
-    local: names that it declares local.
+    local: names that it declares local; references: those of them that stand for others (None: for which can't be
+    told).
     writes, reads: of variables that are not local there, in the order of the text.
     arrays: names that are given several elements, or may be; texts: names that are given a text, and are no arrays.
     firsts: places where an array would be cut short.
@@ -101,21 +119,47 @@ class FunctionFacts(NamedTuple):
     known: bool = True
     conditional: bool = False
     subshell: bool = False
-    local: frozenset[str] = frozenset()
-    writes: tuple[Write, ...] = ()
-    reads: tuple[Read, ...] = ()
-    commands: tuple[CommandFact, ...] = ()
     dynamic: bool = False
-    arrays: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()
-    firsts: tuple[FirstOnly, ...] = ()
+    local: set[str] = field(default_factory=set)
+    references: dict[str, str | None] = field(default_factory=dict)
+    writes: list[Write] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    commands: list[CommandFact] = field(default_factory=list)
+    arrays: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    firsts: list[FirstOnly] = field(default_factory=list)
+
+    def write(
+        self, name: str, line: int, how: How, context: Context, *, appends: bool = False, empty: bool = False
+    ) -> None:
+        """Note that a variable is set, if it is none of the function's own."""
+        if name in self.references:
+            target = self.references[name]
+            if target is None:
+                self.dynamic = True
+                return
+            name = target
+        elif name in self.local or not NAME.match(name):
+            return
+        self.writes.append(Write(name, line, how, context.subshell or self.subshell, appends, empty, self.name))
+
+    def read(self, name: str, line: int, *, defaulted: bool = False) -> None:
+        """Note that a variable is used, if it is none of the function's own."""
+        if NAME.match(name) and name not in self.local:
+            self.reads.append(Read(name, line, defaulted, self.name))
+
+    def run(
+        self, name: str, words: tuple[str, ...], line: int, redirects: tuple[str, ...], context: Context
+    ) -> None:
+        """Note a simple command."""
+        there = context._replace(subshell=context.subshell or self.subshell)._asdict()
+        self.commands.append(CommandFact(name, words, line, redirects=redirects, function=self.name, **there))
 
 
 class Facts(NamedTuple):
     """What a script says about itself.
 
-    functions: every definition, in the order of the text.
-    top: what stands outside of functions.
+    functions: every definition, in the order of the text. top: what stands outside of functions.
     newer: line and construct of what is newer than bash 3.2, as far as it is syntax.
     """
 
@@ -137,3 +181,53 @@ class Facts(NamedTuple):
         found = [function for function in self.functions if function.name == name]
         certain = [index for index, function in enumerate(found) if not function.conditional]
         return tuple(found[certain[-1] :] if certain else found)
+
+
+class Effects:
+    """Everything that may happen in a call of a function, callees included.
+
+    Variables that are local to a caller are left out: bash's locals are seen by what they call. `subshell`,
+    `loop`, `upstream` and `around` of each item also tell of the calls that lead to it.
+    known: False when a function on the way could not be read. dynamic: see `FunctionFacts`.
+    """
+
+    def __init__(self, facts: Facts, hook: str) -> None:
+        self.known = True
+        self.dynamic = False
+        self._facts = facts
+        self._writes: dict[Write, None] = {}  # dicts keep the order and drop what is reached twice
+        self._reads: dict[Read, None] = {}
+        self._commands: dict[CommandFact, None] = {}
+        self._seen: set[tuple[str, Context, frozenset[str]]] = set()
+        self._call(hook, Context(), frozenset())
+        self.writes, self.reads = tuple(self._writes), tuple(self._reads)
+        self.commands = tuple(self._commands)
+
+    def _call(self, name: str, way: Context, local: frozenset[str]) -> None:
+        """Note what a function does; `way`: how it came to be called, `local`: what is local to its callers."""
+        if (name, way, local) in self._seen:
+            return
+        self._seen.add((name, way, local))
+        for function in self._facts.bodies(name):
+            self.known &= function.known
+            self.dynamic |= function.dynamic
+            for write in function.writes:
+                if write.name not in local:
+                    self._writes[write._replace(subshell=write.subshell or way.subshell)] = None
+            self._reads |= dict.fromkeys(read for read in function.reads if read.name not in local)
+            for command in function.commands:
+                there = command._replace(
+                    subshell=command.subshell or way.subshell,
+                    loop=command.loop or way.loop,
+                    upstream=command.upstream or way.upstream,
+                    around=command.around + way.around,
+                )
+                self._commands[there] = None
+                called = command.name in self._facts.names and command.name != function.name
+                if called and len(way.around) < _DEEP:
+                    around = there.redirects + there.around
+                    inner = Context(there.subshell, there.loop, upstream=there.upstream, around=around)
+                    self._call(command.name, inner, local | function.local)
+
+
+_DEEP = 100  # redirections around a call: functions that call each other in a circle would gather them for ever

@@ -6,12 +6,13 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge.verify.facts.model import NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.verify.facts.model import CommandFact, Facts
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _TARGET = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[.*\])?\Z", re.DOTALL)
 _LET = re.compile(
     r"\s*(?:([A-Za-z_]\w*)(?:\[[^]]*\])?\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.verify.facts.expressions import text
 from bridge.verify.model import Edit
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ _SAME_SHELL = frozenset(
     )
 )
 """Nodes whose children run in the shell that they stand in."""
-
-
-def text(node: Node) -> str:
-    """The source of a node."""
-    return (node.text or b"").decode("utf-8", "surrogateescape")
 
 
 def within(node: Node, *types: str) -> Iterator[Node]:

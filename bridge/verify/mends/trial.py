@@ -48,11 +48,7 @@ def _verdict(results: Iterable[CheckResult]) -> _Verdict:
 
 
 def offered(
-    path: Path,
-    source: bytes,
-    findings: Sequence[Finding],
-    again: Again,
-    known: Sequence[CheckResult] | None = None,
+    path: Path, source: bytes, findings: Sequence[Finding], again: Again, known: Sequence[CheckResult] | None = None
 ) -> Mend | None:
     """The fixes of these findings that can be made together, and after which nothing is worse; None for none.
 

@@ -6,8 +6,9 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from bridge.verify.facts.expressions import text
 from bridge.verify.facts.usage import filled_by, literal
-from bridge.verify.mends.places import runs_in, text, within
+from bridge.verify.mends.places import runs_in, within
 from bridge.verify.model import Aspect
 
 if TYPE_CHECKING:
