@@ -38,7 +38,6 @@ class Budget:
         self._cut = ""
 
     def start(self) -> None:
-        """Let the time run, if it doesn't yet."""
         if self._began is None:
             self._began = time.monotonic()
 

@@ -45,7 +45,6 @@ class Clause(NamedTuple):
 
 
 def hooks() -> dict[str, tuple[str, Hook]]:
-    """Every hook of both contracts by its name, with its kind."""
     contracts: tuple[tuple[str, Contract], ...] = (("driver", driver_contract()), ("agent", agent_contract()))
     return {name: (kind, hook) for kind, contract in contracts for name, hook in contract.hooks.items()}
 

@@ -214,7 +214,6 @@ def _all_unknown(path: Path, checks: tuple[Check, ...], began: float, reason: st
 def _results(
     subject: Subject, checks: Iterable[Check], run: _Verification, *, mending: bool = False
 ) -> list[CheckResult]:
-    """What these checks find in a script, told by each for itself."""
     run.current.add(subject)
     try:
         with subject:
@@ -253,14 +252,12 @@ def _coverage(path: Path, run: _Verification) -> Coverage:
 
 
 def _with_fixes(result: CheckResult, mend: Mend | None) -> CheckResult:
-    """A result whose findings have the fixes that are offered, and no others."""
     kept = {finding.fix for finding in mend.fixed} if mend is not None else set()
     findings = (each if each.fix in kept else each._replace(fix=None) for each in result.findings)
     return result._replace(findings=tuple(findings))
 
 
 def _written(finished: ScriptFinished, mend: Mend, run: _Verification, began: float) -> ScriptFinished:
-    """The script once its mends are in the file."""
     from bridge.verify.mends.trial import write
 
     mend = write(finished.path, mend)
@@ -333,7 +330,6 @@ def _with_fix(subject: Subject, finding: Finding) -> Finding:
 
 
 def _precondition(subject: Subject, check: Check) -> None:
-    """What would make any answer of the check worthless."""
     if not check.gate and subject.syntax is not None:
         raise CannotTell(f"not valid bash: line {subject.syntax[0][0]}: {subject.syntax[0][1]}")
     if check.phase == "static":

@@ -36,7 +36,6 @@ def _about(cause_about: str = "", effect_about: str = "") -> Relation:
 
 
 def _shared(cause: Finding, effect: Finding) -> bool:
-    """Both are about the same variable, value or `Aspect`."""
     return not set(cause.about).isdisjoint(effect.about)
 
 

@@ -36,7 +36,6 @@ class GivenScript(NamedTuple):
 
 
 def scripts_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
-    """The paths of `given_in`."""
     return tuple(given.path for given in given_in(paths))
 
 

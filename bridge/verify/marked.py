@@ -25,7 +25,6 @@ _EXAMPLE = '{"ralph-bridge": {"text": "what the assistant says in the line above
 
 
 def path_beside(script: str | PathLike[str]) -> Path:
-    """Where the recording of a script's CLI lies, if there is one."""
     path = Path(script)
     return path.with_name(path.name.removesuffix(".sh") + SUFFIX)
 

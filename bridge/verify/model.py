@@ -71,7 +71,6 @@ class CheckOutcome(StrEnum):
 
     @property
     def word(self) -> str:
-        """What people read."""
         return "not judged" if self is CheckOutcome.UNKNOWN else self.value
 
 
@@ -182,8 +181,6 @@ class RunStarted(NamedTuple):
 
 
 class ScriptStarted(NamedTuple):
-    """A script's turn."""
-
     path: Path
     kind: Kind
 
@@ -218,12 +215,10 @@ class Coverage(NamedTuple):
 
     @property
     def hit(self) -> int:
-        """How many lines were reached."""
         return sum(times > 0 for _, times in self.lines)
 
     @property
     def missed(self) -> tuple[int, ...]:
-        """The lines that were not reached."""
         return tuple(line for line, times in self.lines if not times)
 
     @property

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Our options."""
     group = parser.getgroup("ralph-bridge", "ralph-bridge: the contracts of drivers and agents")
     group.addoption(
         "--ralph-driver",
@@ -43,7 +42,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take part only when asked to."""
     if config.getoption("ralph_drivers") or config.getoption("ralph_agents"):
         from bridge.verify.gherkin.scenarios import Scenarios
 

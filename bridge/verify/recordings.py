@@ -82,7 +82,6 @@ class Recording(NamedTuple):
         return self._replace(lines=tuple(lines)) if len(lines) > len(self.lines) else None
 
     def upto_last_text(self) -> Recording:
-        """It, ended behind the last text."""
         return self._replace(lines=self.lines[: 1 + max(self.saying(self.texts[-1]))])
 
 
@@ -130,7 +129,6 @@ def _forms(text: str) -> tuple[bytes, bytes]:
 
 
 def carries(line: bytes, text: str) -> bool:
-    """Whether a line holds a text."""
     return any(form in line for form in _forms(text))
 
 
@@ -156,17 +154,14 @@ class Comparison(NamedTuple):
 
     @property
     def shows(self) -> bool:
-        """Whether every text is there as it was."""
         return not self.missing and not self.broken
 
     @property
     def nothing_else(self) -> bool:
-        """Whether only the texts are there, each once."""
         return not (self.repeated or self.leaked or self.extra)
 
 
 def compare(shown: str, recording: Recording) -> Comparison:
-    """Compare what was shown with what should be."""
     missing: list[str] = []
     broken: list[str] = []
     repeated: list[str] = []

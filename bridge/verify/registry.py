@@ -41,10 +41,12 @@ if TYPE_CHECKING:
 
 DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
 _ROOMS = {
-    "script": BOTH, "code": BOTH, "sourcing": BOTH, "variables": BOTH, "shell": BOTH, "options": BOTH,
-    "driver_answers": DRIVER, "driver_command": DRIVER, "driver_prompt": DRIVER, "driver_settings": DRIVER,
+    "script": BOTH, "code": BOTH, "sourcing": BOTH, "sourcing_changes": BOTH, "variables": BOTH, "arrays": DRIVER,
+    "shell": BOTH, "files": BOTH, "options": BOTH, "driver_answers": DRIVER, "driver_matrix": DRIVER,
+    "driver_command": DRIVER, "driver_prompt": DRIVER, "driver_settings": DRIVER, "driver_allowlist": DRIVER,
     "driver_hosts": DRIVER, "driver_sessions": DRIVER, "driver_recovery": DRIVER, "driver_live": DRIVER,
-    "driver_filter": DRIVER, "agent_runs": AGENT, "agent_hooks": AGENT, "agent_filters": AGENT,
+    "driver_filter": DRIVER, "agent_runs": AGENT, "agent_hooks": AGENT, "agent_response": AGENT,
+    "agent_display": AGENT,
 }  # fmt: skip
 """The modules of `bridge.verify.checks`, and the kinds of scripts that they are about."""
 
@@ -141,7 +143,6 @@ class Check:
         return (self.finding(subject, problem) for problem in self.judge(subject))
 
     def finding(self, subject: Subject, problem: Problem) -> Finding:
-        """A problem of a script as a finding of this check."""
         hook = problem.hook or self.hook
         return Finding(
             code=self.code,
@@ -162,7 +163,6 @@ class Check:
 
     @property
     def documentation(self) -> Documentation:
-        """What the docstring of the function says."""
         why, _, examples = (inspect.getdoc(self.judge) or "").partition("\n\nBad:")
         bad, _, good = examples.partition("\nGood:")
         also = {Severity(word.lower()): case for word, case in _ALSO.findall(why)}

@@ -139,12 +139,10 @@ class Subject:
 
     @cached_property
     def reading(self) -> Reading:
-        """Its syntax trees."""
         return read(self.source)
 
     @cached_property
     def facts(self) -> Facts:
-        """What its syntax trees tell."""
         return facts_of(self.source, self.reading)
 
     @cached_property
@@ -205,12 +203,10 @@ class Subject:
 
     @property
     def unseen(self) -> list[str]:
-        """Why something could not be seen: see `Probe.unseen`."""
         return [] if self._probe is None else self._probe.unseen
 
     @property
     def driver(self) -> DriverProbe:
-        """The probe of a script that is a driver."""
         from bridge.verify.probe.driver import DriverProbe
 
         assert isinstance(self.probe, DriverProbe)
@@ -218,7 +214,6 @@ class Subject:
 
     @property
     def agent(self) -> AgentProbe:
-        """The probe of a script that is an agent."""
         from bridge.verify.probe.agent import AgentProbe
 
         assert isinstance(self.probe, AgentProbe)

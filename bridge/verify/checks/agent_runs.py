@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import signal
@@ -26,53 +25,6 @@ if TYPE_CHECKING:
     from bridge.verify.subject import Subject
 
 INVOKE = "agent_invoke"
-
-
-@static_agent("RB040", "AGENT_CLI is set", Harm.ENDS_THE_LOOP)
-def names_its_program(subject: Subject) -> Iterator[Problem]:
-    """Before it starts, the loop looks for ``$AGENT_CLI`` on PATH. It must be set once the script is sourced.
-
-    Bad:  agent_invoke() { AGENT_CLI="amp"; … }
-    Good: AGENT_CLI="amp"
-    """
-    facts = subject.facts
-    writes = [write for write in facts.top.writes if write.name == "AGENT_CLI" and not write.subshell]
-    if any(not write.empty for write in writes):
-        return
-    if not facts.top.known or facts.top.dynamic:
-        raise CannotTell("it may be set by what the script sources or evaluates")
-    inside = [write for function in facts.functions for write in function.writes if write.name == "AGENT_CLI"]
-    close = difflib.get_close_matches("AGENT_CLI", sorted({write.name for write in facts.top.writes}), 1, 0.7)
-    if writes:
-        why = "AGENT_CLI is empty"
-    elif inside:
-        why = f"AGENT_CLI is only set in {inside[0].function}"
-    else:
-        why = "AGENT_CLI is not set"
-        if close and close[0] != "AGENT_CLI":
-            why += f"; there is {close[0]}: a typo?"
-    yield Problem(
-        why,
-        line=next((write.line for write in (*writes, *inside)), None),
-        expected='AGENT_CLI="…" outside of functions',
-        hint="set it to the name of the program, such as amp",
-    )
-
-
-@agent("RB170", "AGENT_CLI is one word", Harm.ENDS_THE_LOOP)
-def agent_cli(probe: AgentProbe) -> Iterator[Problem]:
-    """The loop looks it up with ``command -v`` before it starts. Arguments belong into a variable of their own.
-
-    Bad:  AGENT_CLI="my-cli --json"
-    Good:
-        AGENT_CLI="my-cli"
-        AGENT_ARGS="--json"
-    """
-    cli = probe.cli()
-    if cli is None or not cli.strip():
-        yield Problem(f"AGENT_CLI is {'not set' if cli is None else 'empty'} after sourcing")
-    elif len(cli.split()) != 1 or cli != cli.strip():
-        yield Problem(f"AGENT_CLI is {excerpt(cli)}", expected="one word")
 
 
 def _has_cli(probe: AgentProbe) -> bool:

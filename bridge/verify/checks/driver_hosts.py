@@ -54,7 +54,6 @@ def prompt_on_stdin(probe: DriverProbe) -> Iterator[Problem]:
 
 
 def _spoilt(built: Stdin, text: str, case: Build, mode: str) -> Problem | None:
-    """What is wrong with a command for a host that gives a stdin."""
     argv, stdin = built
     how = f"with PROMPT_ON_STDIN {mode}" if mode else "without PROMPT_ON_STDIN"
     if not argv:
@@ -107,7 +106,6 @@ def windows(probe: DriverProbe) -> Iterator[Problem]:
 
 
 def _amiss(found: OnWindows, case: Build, text: str) -> Problem | None:
-    """What is wrong on one Windows machine."""
     where = f"on Windows ({found.machine.name})"
     if not found.cli or "\n" in found.cli:
         message = f"{where}, it prints {excerpt(found.cli)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
@@ -11,8 +10,8 @@ from bridge.shell.protocol import quote
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK
 from bridge.verify.command_line import beyond
-from bridge.verify.model import INFO, WARNING, Aspect, Harm, Severity
-from bridge.verify.probe.commands import ALLOWED, Build, decoded
+from bridge.verify.model import WARNING, Aspect, Harm
+from bridge.verify.probe.commands import Build
 from bridge.verify.registry import Problem, driver
 
 if TYPE_CHECKING:
@@ -100,105 +99,6 @@ def permission_mode(probe: DriverProbe) -> Iterator[Problem]:
 
 def _is_passed(word: str, argv: list[str] | None) -> bool:
     return any(a == word or a.endswith(f"={word}") for a in argv or [])
-
-
-def _tools(probe: DriverProbe, tools: str) -> list[str] | None:
-    """What a command has because of this allowlist, and what its far end can have back of that."""
-    case = Build(tools=tools)
-    if probe.line(case) is None or probe.line(Build()) is None:
-        return None
-    given, base = probe.received(case), probe.received(Build())
-    more = beyond((*given.direct, *given.beside), (*base.direct, *base.beside))
-    return [*more, *decoded(more)]
-
-
-def _allows(argv: list[str], tool: str) -> bool:
-    """Whether a tool is an argument of its own, or an item of a list with commas."""
-    for argument in argv:
-        value = argument.partition("=")[2] if re.match(r"--[\w-]+=", argument) else argument
-        if tool in (argument, value) or tool in [t.strip() for t in re.split(r",(?![^(]*\))", value)]:
-            return True
-    return False
-
-
-def _untrimmed(argv: list[str]) -> str | None:
-    """A tool that is an argument of its own, or the value of its own option, with blanks around it."""
-    values = (re.sub(r"^--[\w-]+=", "", argument) for argument in argv)
-    return next((value for value in values if value != value.strip() and value.strip() in ALLOWED), None)
-
-
-def _taken_apart(probe: DriverProbe, given: list[str]) -> str | None:
-    """A list that still has its blanks, of a driver that does take lists apart: it drops entries that are empty."""
-    kept = next((word for word in given if f"{ALLOWED[0]}, {ALLOWED[1]}" in word), None)
-    if kept is None:
-        return None
-    full = ", ".join(ALLOWED)
-    again = _tools(probe, f",{full},,") or []
-    return kept if any(full in word for word in again) and not any(f",{full}" in word for word in again) else None
-
-
-def _blanks(probe: DriverProbe, given: list[str]) -> Problem | None:
-    """Blanks that stay with an entry. Behind the commas is where people put them; elsewhere they are rare."""
-    hint = "take them off each item before it is passed on"
-    if (kept := _taken_apart(probe, given)) is not None:
-        return Problem(f"the list is taken apart, and blanks stay with its entries: {excerpt(kept)}", hint=hint)
-    odd = _tools(probe, "\t" + "  , ".join(ALLOWED) + " ") or []
-    severities: tuple[tuple[list[str], Severity | None], ...] = ((given, None), (odd, INFO))
-    for built, severity in severities:
-        if (blank := _untrimmed(built)) is not None:
-            message = f"blanks around an entry stay with it: {blank!r}"
-            return Problem(message, severity=severity, expected=repr(blank.strip()), hint=hint)
-    return None
-
-
-@driver(
-    "RB115",
-    "The allowlist arrives, each tool intact",
-    Harm.WRONG_PERMISSIONS,
-    hook=HOOK,
-    hint="trim each entry of its blanks",
-)
-def allowlist(probe: DriverProbe) -> Iterator[Problem]:
-    """CLAUDE_ALLOWED_TOOLS is a list with commas; its items hold blanks, parentheses and stars, as in
-    ``Bash(git *)``. Split at blanks, or expanded against the files in the project, an item allows something else
-    than what was meant, or nothing. People write blanks around the commas, as in ``Read, Write``: an item that
-    keeps them is the name of no tool.
-
-    Warning: it is passed on, against what the driver says.
-    Info: rare ways to write a list.
-
-    Bad:  CLAUDE_CMD_ARGS+=(--allowedTools ${CLAUDE_ALLOWED_TOOLS//,/ })
-    Good:
-        IFS=',' read -ra tools <<<"$CLAUDE_ALLOWED_TOOLS"
-        for tool in ${tools[@]+"${tools[@]}"}; do
-            tool="${tool#"${tool%%[![:space:]]*}"}"; tool="${tool%"${tool##*[![:space:]]}"}"
-            if [[ -n "$tool" ]]; then allowed+=("$tool"); fi
-        done
-    """
-    supports = "driver_supports_tool_allowlist"
-    supported = probe.truth(supports)
-    given = _tools(probe, ", ".join(ALLOWED))
-    if probe.line(Build()) is None or supported is None:
-        return
-    if not supported:
-        if given is not None and _allows(given, "Read"):
-            message = f"the allowlist is passed on, but {supports} says no"
-            yield Problem(message, severity=WARNING if probe.own(supports) else INFO, about=(supports,))
-        return
-    tight = _tools(probe, ",".join(ALLOWED))
-    if given is None or tight is None:
-        yield Problem("no command is built when there is an allowlist", about=(Aspect.NO_COMMAND,))
-        return
-    for built, how in ((tight, ""), (given, " when blanks follow the commas")):
-        if lost := [tool for tool in ALLOWED if not _allows(built, tool)]:
-            message = f"these tools do not arrive as they are{how}: {', '.join(lost)}"
-            yield Problem(message, hint="split at commas only, and quote each item")
-            return
-    if (problem := _blanks(probe, given)) is not None:
-        yield problem
-    within = _tools(probe, "Bash(git add, git commit),Read") or []
-    if not _allows(within, "Bash(git add, git commit)"):
-        yield Problem("a comma within parentheses splits an item", severity=INFO)
 
 
 @driver("RB112", "Nothing stale from an earlier command", Harm.WRONG_SESSION, hook=HOOK)

@@ -35,21 +35,6 @@ if TYPE_CHECKING:
 INVOKE = "agent_invoke"
 
 
-@driver("RB116", "An empty allowlist leaves no option", Harm.WRONG_COMMAND, hook=HOOK)
-def empty_allowlist(probe: DriverProbe) -> Iterator[Problem]:
-    """An option that takes a list swallows what follows it when its own list is empty: the next option, or the
-    prompt. The list is empty in most loops.
-
-    Bad:  CLAUDE_CMD_ARGS+=("--allowedTools" ${tools[@]+"${tools[@]}"})
-    Good: if (( ${#tools[@]} > 0 )); then CLAUDE_CMD_ARGS+=("--allowedTools" "${tools[@]}"); fi
-    """
-    base, argv = probe.line(Build()), probe.line(Build(tools="Read"))
-    if not base or not argv or not probe.truth("driver_supports_tool_allowlist"):
-        return
-    if (option := lost_value(base, argv, "Read")) is not None:
-        yield Problem(f"{option} is there although the allowlist is empty")
-
-
 @driver("RB123", "An empty value leaves no option", Harm.WRONG_COMMAND, hook=HOOK)
 def nothing_empty(probe: DriverProbe) -> Iterator[Problem]:
     """Without a context, without a session and without an allowlist their options have to be left out: most CLIs
@@ -134,7 +119,6 @@ def _problems(subject: Subject) -> Iterator[Problem]:
 def _misread(
     probe: AgentProbe | DriverProbe, line: Sequence[str], texts: Sequence[str], hook: str
 ) -> Iterator[Problem]:
-    """What the CLI takes for something else in this command line."""
     program = probe.cli() or ""
     if (lost := without_value(line)) is not None:
         yield Problem(f"{lost.option} has no value", hook=hook, hint=f"it takes {excerpt(lost.word)} for it")

@@ -1,4 +1,4 @@
-"""What a script does while it is sourced: nothing but define and assign."""
+"""What a script does while it is sourced: nothing but define and assign; it returns, and prints nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, excerpt
 from bridge.verify.facts.usage import only_asks
-from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Harm
+from bridge.verify.model import ERROR, INFO, Aspect, Harm
 from bridge.verify.probe.state import TROUBLE
 from bridge.verify.registry import CannotTell, Problem, behaviour, static
 
@@ -33,7 +33,6 @@ _CHANGES: dict[str, tuple[str, tuple[Aspect, ...]]] = {
 """By command: what it does when the script is sourced, and to what."""
 _STRICT = re.compile(r"(?:-[eEu]*o (?:pipefail|errexit|nounset|errtrace)\b ?|-[eEu]+ ?)+")
 """What the loop of agents itself has on; ``-E`` does nothing where there is no trap."""
-_ON = re.compile(r"(?:set -o (?:errexit|nounset|pipefail|errtrace)(?:, )?)+")
 _PRINTS = ("echo", "printf")
 _QUIET_WORDS = """
     : true false [[ [ test (( declare typeset export readonly unset source . eval return read mapfile
@@ -169,40 +168,6 @@ def _cli(subject: Subject) -> str:
     return answered[1].decode() if answered else subject.name
 
 
-@static(
-    "RB013",
-    "Sourcing keeps the loop's variables",
-    Harm.CHANGES_THE_LOOP,
-    expected="the value that the loop, its settings or the environment gave",
-)
-def keeps_variables(subject: Subject) -> Iterator[Problem]:
-    """The loop and its settings file have set these; whoever sets them again overrules the user.
-
-    A default that leaves a value alone is fine.
-
-    Warning: a variable of the environment.
-
-    Bad:  CLAUDE_OUTPUT_FORMAT="json"
-    Good: : "${CLAUDE_OUTPUT_FORMAT:=json}"
-    """
-    top = subject.facts.top
-    kept = {(read.name, read.line) for read in top.reads}
-    for write in top.writes:
-        entry = subject.contract.globals.get(write.name)
-        if write.subshell or write.how == "default" or (write.name, write.line) in kept:
-            continue
-        environment = write.name in ("PATH", "HOME", "LANG", "TMOUT", "CDPATH") or write.name.startswith("LC_")
-        if environment or (entry is not None and entry.role in ("setting", "derived", "environment", "controller")):
-            meaning = f": {entry.meaning}" if entry is not None else "; it belongs to the environment"
-            yield Problem(
-                f"{write.name} is set when the script is sourced{meaning}",
-                line=write.line,
-                hint=f'a default keeps it: : "${{{write.name}:=…}}"',
-                severity=WARNING if environment else None,
-                about=(write.name,),
-            )
-
-
 @behaviour("RB050", "Sourcing it returns", Harm.ENDS_THE_LOOP, expected="only definitions at the top level")
 def loading_comes_back(subject: Subject) -> Iterator[Problem]:
     """A script is sourced into the loop's own shell. An ``exit`` there ends the loop, not the script; so does
@@ -250,104 +215,3 @@ def loading_is_silent(subject: Subject) -> Iterator[Problem]:
     for stream, text in (("stdout", answer.stdout), ("stderr", answer.stderr)):
         if text and not (stream == "stderr" and (answer.status or answer.trouble)):
             yield Problem(f"sourcing it prints {excerpt(text)} on {stream}")
-
-
-def _moved(subject: Subject, *aspects: Aspect) -> Iterator[tuple[Aspect, str, str]]:
-    """What of these sourcing has changed, with what it was and is."""
-    _, before, after = subject.probe.loading()
-    if before is not None and after is not None:
-        yield from ((Aspect(what), old, new) for what, old, new in before.differences(after) if what in aspects)
-
-
-@behaviour("RB053", "Sourcing it keeps the shell's options", Harm.CHANGES_THE_LOOP, expected="options as found")
-def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
-    """Options belong to the shell that sources the script. ``set -e`` in a driver makes the loop end at the
-    first command that fails; ``nullglob`` or ``extglob`` change what the loop's own code means.
-
-    Bad:  set -euo pipefail
-    Good: driver_name() ( set -u; echo "my-platform" )   # or no options at all
-    """
-    for what, gone, new in _moved(subject, Aspect.OPTIONS):
-        if subject.kind == "agent" and _ON.fullmatch(new):
-            continue  # the loop of agents has these on
-        yield Problem(
-            f"sourcing it changes the shell's options: now {new or '(none)'}, before {gone or '(none)'}",
-            hint="remove set and shopt from the top level",
-            about=(what,),
-        )
-
-
-@behaviour("RB054", "Sourcing it keeps the working folder", Harm.CHANGES_THE_LOOP)
-def loading_leaves_cwd(subject: Subject) -> Iterator[Problem]:
-    """The working folder is the project. After a ``cd`` in a driver the loop looks for its plan, its prompt and
-    its logs in another place, and the agent works on the wrong files.
-
-    Bad:  cd "$(dirname "${BASH_SOURCE[0]}")"
-    Good: here="${BASH_SOURCE[0]%/*}"
-    """
-    for what, before, after in _moved(subject, Aspect.FOLDER):
-        yield Problem(f"sourcing it changes the working folder from {before} to {after}", about=(what,))
-
-
-@behaviour("RB055", "Sourcing it leaves traps alone", Harm.CHANGES_THE_LOOP)
-def loading_leaves_traps(subject: Subject) -> Iterator[Problem]:
-    """A shell has one trap per signal. A script that sets one takes the loop's own away, which would have ended
-    the agent and saved the state.
-
-    Bad:  trap 'rm -f "$tmp"' EXIT
-    Good: # remove the file in the function that made it
-    """
-    for what, before, after in _moved(subject, Aspect.TRAPS):
-        yield Problem(f"sourcing it changes traps: {excerpt(after)} (before: {excerpt(before)})", about=(what,))
-
-
-@behaviour("RB056", "Sourcing it leaves IFS alone", Harm.CHANGES_THE_LOOP)
-def loading_leaves_ifs(subject: Subject) -> Iterator[Problem]:
-    """IFS decides how every unquoted expansion of the loop is split, and how ``"${a[*]}"`` is joined.
-
-    Bad:  IFS=','
-    Good: split() { local IFS=','; ...; }
-    """
-    for what, before, after in _moved(subject, Aspect.IFS):
-        yield Problem(f"sourcing it changes IFS from {before!r} to {after!r}", about=(what,))
-
-
-@behaviour("RB057", "Sourcing it leaves arguments, umask and descriptors alone", Harm.CHANGES_THE_LOOP)
-def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
-    """A script that is sourced shares its caller's positional parameters, umask and open files. ``set --``
-    wipes out the loop's own arguments, ``umask`` changes who may read its state, and a file opened with
-    ``exec`` stays open in every program that the loop starts.
-
-    Bad:  exec 3>>/tmp/my-driver.log
-    Good: log() { echo "$*" >>"$MY_LOG"; }
-    """
-    names = {
-        Aspect.ARGUMENTS: "the number of positional parameters",
-        Aspect.UMASK: "umask",
-        Aspect.DESCRIPTORS: "open descriptors",
-    }
-    for what, before, after in _moved(subject, *names):
-        message = f"sourcing it changes {names[what]}: {after or 'none'} (before: {before or 'none'})"
-        yield Problem(message, about=(what,))
-
-
-@behaviour("RB060", "Sourcing it keeps the host's settings", Harm.CHANGES_THE_LOOP)
-def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
-    """The settings come from the person who runs the loop. A script that assigns one while it is loaded
-    overrules the settings file without anybody noticing.
-
-    Info: a variable of the environment.
-
-    Bad:  CLAUDE_USE_CONTINUE="true"
-    Good: [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]    # read it, in the hook
-    """
-    _, before, after = subject.probe.loading()
-    if before is None or after is None:
-        return
-    for name in before.host_changes(after):
-        environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG", "LC_ALL", "TMPDIR")
-        yield Problem(
-            f"sourcing it changes {name}, which belongs to the host",
-            severity=INFO if environment else None,
-            about=(name,),
-        )

@@ -46,7 +46,6 @@ def tracing(script: str, into: Path) -> str:
 
 
 def noted(file: Path) -> Counter[TracedCommand]:
-    """What ran, and how often."""
     found: Counter[TracedCommand] = Counter()
     if not file.exists():
         return found
@@ -129,7 +128,6 @@ def _alike(numbers: Iterable[int], units: Sequence[Unit], text: str) -> list[int
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginnings."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 

@@ -66,7 +66,6 @@ class Outline(NamedTuple):
 
 
 def outline_of(roots: Iterable[Node]) -> Outline:
-    """What can be reached in these trees."""
     reader = _Reader()
     for root in roots:
         reader.block(root.named_children)
@@ -141,7 +140,6 @@ class _Reader:
         return number
 
     def _substitutions(self, node: Node) -> None:
-        """What runs within the words of a node."""
         for child in node.named_children:
             if child.type in _INNER:
                 self.block(child.named_children)
@@ -179,7 +177,6 @@ class _Reader:
         return first
 
     def _if(self, node: Node) -> int | None:
-        """``if`` and its ``elif`` clauses: all that stands behind the first condition."""
         condition, body, clauses = _clauses(node)
         before = self.block(condition)
         arms = [Arm("then", self.block(body))]

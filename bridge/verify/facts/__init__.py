@@ -60,13 +60,11 @@ class Reading(NamedTuple):
 
 
 def read(source: bytes) -> Reading:
-    """The syntax trees of a script."""
     tree = _tree(source)
     return _by_function(source) if tree is None else Reading((tree,))
 
 
 def facts_of(source: bytes, reading: Reading | None = None) -> Facts:
-    """The facts of a script."""
     reading = reading or read(source)
     walker = Walker()
     top = _unknown_top(source)

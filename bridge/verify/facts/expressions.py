@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def text(node: Node) -> str:
-    """The source of a node."""
     return (node.text or b"").decode("utf-8", "surrogateescape")
 
 
@@ -29,8 +28,6 @@ NEWER = {
 
 
 class Expressions:
-    """Arithmetic and expansions."""
-
     def __init__(self) -> None:
         self.functions: list[FunctionFacts] = []
         self.scope = FunctionFacts(name="", line=1, end_line=1)  # what is walked now; no name: outside of functions

@@ -151,7 +151,6 @@ class FunctionFacts:
     def run(
         self, name: str, words: tuple[str, ...], line: int, redirects: tuple[str, ...], context: Context
     ) -> None:
-        """Note a simple command."""
         there = context._replace(subshell=context.subshell or self.subshell)._asdict()
         self.commands.append(CommandFact(name, words, line, redirects=redirects, function=self.name, **there))
 
@@ -169,7 +168,6 @@ class Facts(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """The functions that the script defines."""
         return frozenset(function.name for function in self.functions)
 
     def line(self, name: str) -> int | None:

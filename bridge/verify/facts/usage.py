@@ -244,7 +244,6 @@ def _first(known: Target | Literal["open"], target: Target) -> Target:
 
 
 def _target(to: str) -> Target:
-    """Where one redirection leads."""
     if to.strip("\"'") in ("/dev/null", "-"):
         return "discarded"
     if to.startswith(">("):

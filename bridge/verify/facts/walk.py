@@ -24,8 +24,6 @@ _RUNNING = ("builtin", "command", "time")
 
 
 class _Commands(Expressions):
-    """Functions, simple commands, declarations and assignments."""
-
     def __init__(self) -> None:
         super().__init__()
         self._by_type |= {

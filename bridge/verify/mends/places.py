@@ -51,14 +51,11 @@ def runs_in(function: Node, node: Node) -> bool:
 
 
 def name_of(command: Node) -> str:
-    """The word with which a command begins; empty when it has none."""
     name = command.child_by_field_name("name")
     return "" if name is None else text(name)
 
 
 class Places:
-    """The places of one script."""
-
     def __init__(self, subject: Subject) -> None:
         self.source = subject.source
         # A tree of what was masked may have moved the text behind it.
@@ -83,11 +80,9 @@ class Places:
         return node.text == self.source[node.start_byte : node.end_byte]
 
     def replaced(self, start: int, end: int, by: str) -> Edit:
-        """The change of a part of the script."""
         return Edit(start, end, self._place(start), self._place(end), by)
 
     def inserted(self, at: int, code: str) -> Edit:
-        """The change that puts something in."""
         return self.replaced(at, at, code)
 
     def _place(self, offset: int) -> tuple[int, int]:
@@ -102,7 +97,6 @@ class Places:
         return None if before.strip() else before.decode()
 
     def first(self, function: Node) -> Node | None:
-        """The first command of a function."""
         body = function.child_by_field_name("body")
         children = [] if body is None else body.named_children
         return next((child for child in children if child.type != "comment"), None)

@@ -139,7 +139,6 @@ def _sets(node: Node, name: str) -> int | None:
 
 
 def _is_target(node: Node) -> bool:
-    """Whether a name stands there to be set."""
     parent = node.parent
     if parent is None or parent.type not in _WRITES:
         return False
