@@ -85,7 +85,7 @@ def test_what_a_cli_says_is_sane_or_unknown(line: str, text: str) -> None:
     reader = Reader()
     for _ in range(3):
         reader.feed(line.replace("@", text).encode())
-    usage = reader.details().usage
+    usage = reader.answer().usage
     for field in fields(Usage):
         value = getattr(usage, field.name)
         assert value is None or (field.name == "num_turns" and value <= 3) or isinstance(value, bool), (
@@ -128,7 +128,7 @@ def test_a_tally_only_grows() -> None:
     for text in INSANE:
         reader = Reader()
         reader.feed((RESULT % ((text,) * 5)).encode())
-        usage = reader.details().usage
+        usage = reader.answer().usage
         record = tally.add(TurnRecord(turn=1, began=0.0, seconds=1.0, result="success", session="s"), usage, NOW)
         assert (record.cost_usd, record.input_tokens) == (None, None)
         assert tally.spent.cost_usd >= before.cost_usd

@@ -234,7 +234,7 @@ def test_g_claude_results_of_one_process_are_added_up(whole: bool) -> None:
     events = (samples.CLAUDE_INIT, samples.message("One."), first, samples.message("Two."), last)
     for line in samples.lines([*events]) if whole else samples.lines(*events):
         reader.feed(line)
-    answer, details = reader.answer(), reader.details()
+    answer, details = reader.answer(), reader.answer()
     assert (answer.completed, answer.text.count("One."), answer.text.count("Two.")) == (True, 1, 1)
     assert details.denials == ("WebFetch",)
     usage = details.usage
@@ -394,7 +394,7 @@ def test_gemini_one_object() -> None:
         reader.feed(line)
     answer = reader.answer()
     assert (answer.family, answer.text, answer.session_id) == ("gemini", samples.BLOCK, "g-1")
-    usage = reader.details().usage
+    usage = reader.answer().usage
     assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (40, 20, 10)
 
 
@@ -409,4 +409,4 @@ def test_gemini_fails_with_status_0_and_names_what_was_refused() -> None:
     ):
         reader.feed(line)
     assert (reader.answer().is_error, reader.answer().error) == (True, "The model returned an empty response")
-    assert reader.details().denials == ("run_shell_command(ls)",)
+    assert reader.answer().denials == ("run_shell_command(ls)",)

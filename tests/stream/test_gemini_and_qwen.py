@@ -9,7 +9,7 @@ import pytest
 
 from bridge.session_id import is_dead_session
 from bridge.stream.analysis import Analysis, RunFacts, analyze, analyze_file
-from bridge.stream.events import Details, Reader, read_output
+from bridge.stream.events import Answer, Reader, read_output
 from tests.stream.samples import lines
 
 FOLDER = Path(__file__).parents[1] / "data" / "recordings"
@@ -22,11 +22,11 @@ def analysed(name: str, *, status: int = 0, stderr: bytes = b"") -> Analysis:
     return analyze_file(FOLDER / f"{name}.out", RunFacts(now=NOW, exit_status=status, stderr=stderr))
 
 
-def details(name: str) -> Details:
+def details(name: str) -> Answer:
     reader = Reader()
     for line in (FOLDER / f"{name}.out").read_bytes().splitlines(keepends=True):
         reader.feed(line)
-    return reader.details()
+    return reader.answer()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import OutputUnreadable
@@ -18,7 +19,7 @@ from bridge.stream.analysis.model import (
 from bridge.stream.analysis.permanent import find_permanent
 from bridge.stream.analysis.scan import Length, Scan, fingerprint
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
-from bridge.stream.events import Answer, Details, Reader
+from bridge.stream.events import Answer, Reader
 from bridge.stream.events.base import clean
 from bridge.stream.events.gemini import TOO_MANY_REQUESTS
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from bridge.stream.analysis.verdict import StatusVerdict
 
 __all__ = [
     "Analysis",
@@ -103,14 +103,15 @@ class Analyzer:
         if self._pieces:
             self._end(b"")
         self._scan_text()
-        answer, details = self._reader.answer(), self._reader.details()
-        if details.shape == "text":
-            verdict = text_verdict(answer, self._scan, self._length.value, facts)
+        answer, length = self._reader.answer(), self._length.value
+        if answer.shape == "text":
+            found = text_verdict(answer, self._scan, length, facts)
         else:
             if answer.family == "text":  # one document that carries no answer
-                answer = Answer("json", "", "", self._reader.session_id())
-            verdict = json_verdict(answer, details, facts)
-        return _analysis(answer, details, verdict, self._length.value, facts)
+                session_id = self._reader.session_id()
+                answer = replace(answer, family="json", text="", final_text="", session_id=session_id)
+            found = json_verdict(answer, facts)
+        return _completed(found, answer, length, facts)
 
 
 def analyze(chunks: Iterable[bytes], facts: RunFacts) -> Analysis:
@@ -139,51 +140,41 @@ def analyze_file(path: str | os.PathLike[str], facts: RunFacts) -> Analysis:
         ) from error
 
 
-def _analysis(answer: Answer, details: Details, verdict: StatusVerdict, length: int, facts: RunFacts) -> Analysis:
-    is_text = details.shape == "text"
-    is_error = answer.is_error
-    limit = _limit(answer, details, facts)
-    permanent = find_permanent(answer, details, limit, facts)
-    first = answer.error if is_error and answer.error else verdict.errors[0] if verdict.errors else ""
-    return Analysis(
+def _completed(found: Analysis, answer: Answer, length: int, facts: RunFacts) -> Analysis:
+    """A verdict on the words, with all else that is known."""
+    limit = _limit(answer, facts)
+    permanent = find_permanent(answer, limit, facts)
+    own_error = (answer.error or "").strip().split("\n", 1)[0] if answer.is_error else ""
+    return replace(
+        found,
         loop_number=facts.loop_number,
         timestamp=iso(facts.now),
         output_file=facts.output_file,
-        output_format="text" if is_text else "json",
-        has_completion_signal=verdict.complete,
-        is_test_only=verdict.tests_only,
-        is_stuck=verdict.stuck,
         has_progress=facts.files_changed > 0,
-        files_modified=facts.files_changed if facts.files_changed > 0 else verdict.files,
-        format_confidence=verdict.format_confidence,
-        confidence_score=verdict.confidence,
-        exit_signal=verdict.exit_signal,
-        tasks_completed_this_loop=verdict.tasks,
-        tests_status=verdict.tests_status,
-        work_summary=verdict.summary,
+        files_modified=facts.files_changed if facts.files_changed > 0 else found.files_modified,
         output_length=length,
-        has_permission_denials=bool(verdict.denials),
-        permission_denial_count=len(verdict.denials),
-        denied_commands=verdict.denials,
-        usage=details.usage,
+        has_permission_denials=bool(found.denied_commands),
+        permission_denial_count=len(found.denied_commands),
+        usage=answer.usage,
         session_id=clean((answer.session_id or "").replace("\r", "")),
         family=answer.family,
         text=answer.text,
         last_text=answer.final_text,
-        explicit_exit=verdict.explicit_exit,
         completed_turn=answer.completed,
-        is_error=is_error,
+        is_error=answer.is_error,
         error=answer.error,
-        api_error_status=details.api_error_status,
+        api_error_status=answer.api_error_status,
         limit=limit if permanent is None else None,
         permanent=permanent,
-        has_errors=is_error or bool(verdict.errors),
-        error_fingerprint=fingerprint(first.strip().split("\n", 1)[0]),
+        has_errors=answer.is_error or found.has_errors,
+        error_fingerprint=fingerprint(own_error.strip().split("\n", 1)[0])
+        if own_error
+        else found.error_fingerprint,
         malformed=answer.malformed,
     )
 
 
-def _limit(answer: Answer, details: Details, facts: RunFacts) -> Limit | None:
+def _limit(answer: Answer, facts: RunFacts) -> Limit | None:
     if answer.completed and not answer.is_error and facts.ended_well:
         return None
     texts = [answer.error] if answer.error else []
@@ -192,12 +183,12 @@ def _limit(answer: Answer, details: Details, facts: RunFacts) -> Limit | None:
         texts.append(own_words(stderr))
     elif facts.exit_status != 0:
         texts.append(stderr)
-        if details.shape == "text":
+        if answer.shape == "text":
             texts.append(own_words(answer.text))
-    status = details.api_error_status
+    status = answer.api_error_status
     if answer.family == "gemini" and facts.exit_status == TOO_MANY_REQUESTS:
         status = 429
     found = find_limit(texts, facts.now, api_error_status=status)
-    if details.limit_type is not None or answer.reset_at is not None:
-        return limit_in_events(details.limit_type or "", answer.reset_at, found, answer.error or "")
+    if answer.limit_type is not None or answer.reset_at is not None:
+        return limit_in_events(answer.limit_type or "", answer.reset_at, found, answer.error or "")
     return found

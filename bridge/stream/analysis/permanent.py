@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.stream.analysis.model import Limit, RunFacts
-    from bridge.stream.events import Answer, Details
+    from bridge.stream.events import Answer
 
 
 _R = PermanentReason
@@ -141,9 +141,7 @@ def _own_line() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
     return tuple((reason, re.compile(f"{prefix}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
 
 
-def find_permanent(
-    answer: Answer, details: Details, limit: Limit | None, facts: RunFacts
-) -> PermanentFailure | None:
+def find_permanent(answer: Answer, limit: Limit | None, facts: RunFacts) -> PermanentFailure | None:
     """Why a run failed for good, or None: it went well, may do so next time, or nobody can tell."""
     if facts.timed_out or (facts.ended_well and not answer.is_error):
         return None
@@ -151,22 +149,22 @@ def find_permanent(
         return None
     found = None
     if answer.is_error or answer.error:
-        found = _in_events(answer, details)
-    elif facts.exit_status and (details.shape == "text" or not answer.text.strip()):
+        found = _in_events(answer)
+    elif facts.exit_status and (answer.shape == "text" or not answer.text.strip()):
         found = _in_plain_text(answer.text, facts.stderr.decode("utf-8", "replace"))
     # A limit that ends by itself, though nobody says when, is waited out; a credit that is used up doesn't.
     return found if limit is None or (found is not None and found.reason is _R.NO_CREDIT) else None
 
 
-def _in_events(answer: Answer, details: Details) -> PermanentFailure | None:
+def _in_events(answer: Answer) -> PermanentFailure | None:
     words, status, kinds = _unwrapped(answer.error or "")
-    status = details.api_error_status or status
+    status = answer.api_error_status or status
     if status is not None and (status >= 500 or (status in _REQUESTS and not _credit(words, kinds))):
         return None
-    named = bool(kinds or details.error_kind or status)
+    named = bool(kinds or answer.error_kind or status)
     if not named and (squeezed(words) in squeezed(answer.text) or _OF_A_TOOL.search(words, 0, _LOOKED_AT)):
         return None  # the assistant's own words, or a tool's
-    return _judged(words, status, (details.error_kind, *kinds), _ANYWHERE)
+    return _judged(words, status, (answer.error_kind, *kinds), _ANYWHERE)
 
 
 def _in_plain_text(text: str, stderr: str) -> PermanentFailure | None:

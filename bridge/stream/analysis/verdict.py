@@ -8,11 +8,12 @@ are not believed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from bridge.amounts import amount
-from bridge.stream.analysis.scan import COMPLETION, NO_WORK, error_lines, refusal
+from bridge.stream.analysis.model import Analysis
+from bridge.stream.analysis.scan import COMPLETION, NO_WORK, error_lines, fingerprint, refusal
 from bridge.stream.events.base import clean, mapping, word
 from bridge.stream.status import StatusBlock, parse_status
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.stream.analysis.model import RunFacts
     from bridge.stream.analysis.scan import Scan
     from bridge.stream.documents import JsonObject
-    from bridge.stream.events import Answer, Details
+    from bridge.stream.events import Answer
 
 _STUCK_ABOVE = 5
 _BLOCK_TAIL = 1024 * 1024  # characters at the end of a text in which the block is looked for
@@ -30,39 +31,20 @@ _TESTS_ONLY = "Test run only, nothing was implemented"
 _NO_WORK_LEFT = "No work remaining"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusVerdict:
-    """The part of an :class:`~bridge.stream.analysis.Analysis` that the words of the output decide."""
-
-    complete: bool = False
-    exit_signal: bool = False
-    explicit_exit: bool | None = None
-    tests_only: bool = False
-    stuck: bool = False
-    files: int = 0
-    format_confidence: int = 0
-    confidence: int | float = 0
-    tasks: int = 0
-    tests_status: str = "UNKNOWN"
-    summary: str = ""
-    denials: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
-
-
 def _block_of(answer: Answer) -> StatusBlock | None:
     """The block in the last message, else in all: some CLIs end with a summary after it (D14)."""
     return parse_status(answer.final_text[-_BLOCK_TAIL:]) or parse_status(answer.text[-_BLOCK_TAIL:])
 
 
-def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVerdict:
+def json_verdict(answer: Answer, facts: RunFacts) -> Analysis:
     """Judge an object, an array or a stream of events.
 
     A result of today's claude is judged as an object, also at the end of its stream: bmalph reduces live
     output to it. Words count in the other streams only, and not in one of claude that was cut short.
     """
-    record = {} if answer.is_error else details.record
-    reduced = answer.family in ("claude", "qwen") and ("uuid" in details.record or not details.record)
-    stream = details.shape == "stream" and not reduced
+    record = {} if answer.is_error else answer.record
+    reduced = answer.family in ("claude", "qwen") and ("uuid" in answer.record or not answer.record)
+    stream = answer.shape == "stream" and not reduced
     fields = {} if stream else record
     block = None if answer.is_error else _block_of(answer)
     found = block or StatusBlock()
@@ -71,7 +53,7 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVer
     if explicit is None:
         asked = fields.get("exit_signal")
         explicit = None if asked is None else asked is True or asked == "true"
-    summary = _summary(answer, details, stream=stream)
+    summary = _summary(answer, stream=stream)
     done = explicit
     if done is None:
         by_words = stream and block is None and facts.ended_well and not answer.is_error
@@ -81,51 +63,52 @@ def json_verdict(answer: Answer, details: Details, facts: RunFacts) -> StatusVer
     metadata = mapping(fields.get("metadata"))
     errors = _count(fields.get("error_count")) or int(metadata.get("has_errors") is True)
     claimed = found.tasks_completed
-    return StatusVerdict(
-        complete=done,
+    return Analysis(
+        output_format="json",
+        has_completion_signal=done,
         exit_signal=done,
         explicit_exit=explicit,
-        tests_only=fields.get("work_type") == "TEST_ONLY",
-        stuck=errors > _STUCK_ABOVE,
-        files=_count(metadata.get("files_changed")) or _count(fields.get("files_modified")),
-        format_confidence=100 if stream or details.shape == "stream" or "result" in details.record else 80,
-        confidence=100 if done else amount(fields.get("confidence")) or 0,
-        tasks=_count(fields.get("tasks_completed_this_loop")) if claimed is None else claimed,
+        is_test_only=fields.get("work_type") == "TEST_ONLY",
+        is_stuck=errors > _STUCK_ABOVE,
+        files_modified=_count(metadata.get("files_changed")) or _count(fields.get("files_modified")),
+        format_confidence=100 if stream or answer.shape == "stream" or "result" in answer.record else 80,
+        confidence_score=100 if done else amount(fields.get("confidence")) or 0,
+        tasks_completed_this_loop=_count(fields.get("tasks_completed_this_loop")) if claimed is None else claimed,
         tests_status=found.tests_status or "UNKNOWN",
-        summary=summary,
-        denials=details.denials or (("permission_denied",) if refusal(summary) else ()),
-        errors=tuple(error_lines((summary if answer.is_error else answer.text or summary).splitlines())),
+        work_summary=summary,
+        denied_commands=answer.denials or (("permission_denied",) if refusal(summary) else ()),
+        **_errors(error_lines((summary if answer.is_error else answer.text or summary).splitlines())),
     )
 
 
-def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> StatusVerdict:
+def text_verdict(answer: Answer, scan: Scan, length: int, facts: RunFacts) -> Analysis:
     block = parse_status(answer.text[-_BLOCK_TAIL:])
     found = _by_words(scan, length, facts) if block is None else _by_block(block)
-    summary = found.summary or scan.summary or _NO_SUMMARY
+    summary = found.work_summary or scan.summary or _NO_SUMMARY
     refused = refusal(answer.text) or refusal(summary)
     return replace(
         found,
-        summary=clean(summary),
-        denials=("permission_denied",) if refused else (),
-        errors=(scan.first_error,) if scan.errors else (),
+        work_summary=clean(summary),
+        denied_commands=("permission_denied",) if refused else (),
+        **_errors([scan.first_error] if scan.errors else []),
     )
 
 
-def _by_block(block: StatusBlock) -> StatusVerdict:
+def _by_block(block: StatusBlock) -> Analysis:
     asks = block.asks_to_end
     done = asks if asks is not None else block.status == "COMPLETE"
-    return StatusVerdict(
-        complete=done,
+    return Analysis(
+        has_completion_signal=done,
         exit_signal=done,
         explicit_exit=asks,
         format_confidence=70,
-        confidence=100 if done else 80 if asks is False else 0,
-        tasks=block.tasks_completed or 0,
+        confidence_score=100 if done else 80 if asks is False else 0,
+        tasks_completed_this_loop=block.tasks_completed or 0,
         tests_status=block.tests_status or "UNKNOWN",
     )
 
 
-def _by_words(scan: Scan, length: int, facts: RunFacts) -> StatusVerdict:
+def _by_words(scan: Scan, length: int, facts: RunFacts) -> Analysis:
     complete = no_work = False
     points = 0
     if facts.ended_well:
@@ -137,24 +120,28 @@ def _by_words(scan: Scan, length: int, facts: RunFacts) -> StatusVerdict:
     exit_signal = done or points >= _ENOUGH
     if facts.files_changed > 0:
         points += 20
-    return StatusVerdict(
-        complete=done,
+    return Analysis(
+        has_completion_signal=done,
         exit_signal=exit_signal,
-        tests_only=scan.testing,
-        stuck=scan.errors > _STUCK_ABOVE,
+        is_test_only=scan.testing,
+        is_stuck=scan.errors > _STUCK_ABOVE,
         format_confidence=30,
-        confidence=points,
-        summary=_NO_WORK_LEFT if no_work else _TESTS_ONLY if scan.testing else "",
+        confidence_score=points,
+        work_summary=_NO_WORK_LEFT if no_work else _TESTS_ONLY if scan.testing else "",
     )
 
 
-def _summary(answer: Answer, details: Details, *, stream: bool) -> str:
+def _summary(answer: Answer, *, stream: bool) -> str:
     if answer.is_error:
         return answer.error or ""
-    if answer.family == "json" or ("result" in details.record and not stream):
-        return clean(word(details.record.get("result")) or word(details.record.get("summary")))
-    cut = answer.family in ("claude", "cursor", "qwen") and "result" not in details.record
+    if answer.family == "json" or ("result" in answer.record and not stream):
+        return clean(word(answer.record.get("result")) or word(answer.record.get("summary")))
+    cut = answer.family in ("claude", "cursor", "qwen") and "result" not in answer.record
     return answer.text if cut else answer.final_text
+
+
+def _errors(lines: list[str]) -> dict[str, Any]:
+    return {"has_errors": bool(lines), "error_fingerprint": fingerprint(lines[0].strip()) if lines else ""}
 
 
 def _status(fields: JsonObject) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.stream.documents import BLANKS, HELD_LIMIT, WARNINGS, Document, Held, parse_line, parse_whole
 from bridge.stream.events.base import (
     Answer,
-    Details,
     Family,
     NoTexts,
     Usage,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bridge.stream.documents import JsonObject
 
-__all__ = ["FAMILIES", "Answer", "Details", "Reader", "Usage", "read_output"]
+__all__ = ["FAMILIES", "Answer", "Reader", "Usage", "read_output"]
 
 FAMILIES: dict[str, type[Family]] = {
     "codex": Codex,
@@ -123,16 +123,14 @@ class Reader:
 
     def answer(self) -> Answer:
         """What the lines so far amount to; more may be fed afterwards."""
-        family, _ = self._settle()
-        answers = not isinstance(family, _OneObject) or _is_result(family.record) or family.is_error
-        if family is not None and answers:
-            return family.answer(self.malformed if family is self._family else 0)
-        text = self._held.data().decode("utf-8-sig", "replace").replace("\r\n", "\n").strip("\n")
-        return Answer(family="text", text=text, final_text=text)
-
-    def details(self) -> Details:
         family, shape = self._settle()
-        return family.details(shape) if family is not None else Details()
+        answer = Answer("text", "", "")
+        if family is not None:
+            answer = family.answer(shape, self.malformed if family is self._family else 0)
+            if not isinstance(family, _OneObject) or _is_result(family.record) or family.is_error:
+                return answer
+        text = self._held.data().decode("utf-8-sig", "replace").replace("\r\n", "\n").strip("\n")
+        return replace(answer, family="text", text=text, final_text=text, session_id=None, completed=None)
 
     def session_id(self) -> str | None:
         """The session id: also that of an object, or of JSON lines, that no CLI of ours printed."""

@@ -46,30 +46,6 @@ AMOUNTS: tuple[str, ...] = tuple(each.name for each in fields(Usage) if each.nam
 NO_USAGE = Usage()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Details:
-    """Facts of one output that :class:`Answer` has no place for.
-
-    Attributes:
-        denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
-            ``Bash(first line of the command)``.
-        api_error_status: HTTP status of the request that failed, or None.
-        error_kind: the CLI's own word for the kind of its error (``authentication_failed``); ''.
-        limit_type: the CLI's own word for the limit that was hit (``five_hour``, ``seven_day``), '' for one
-            that it doesn't name, or None.
-        record: the object that sums the run up: the only one, or the last of type result; else empty.
-        shape: ``object`` (one JSON document), ``array``, ``stream`` (events) or ``text``.
-    """
-
-    usage: Usage = NO_USAGE
-    denials: tuple[str, ...] = ()
-    api_error_status: int | None = None
-    error_kind: str = ""
-    limit_type: str | None = None
-    record: JsonObject = field(default_factory=dict)
-    shape: str = "text"
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a CLI's output says.
@@ -87,6 +63,15 @@ class Answer:
         error: its words for that, or None.
         reset_at: when a rejected usage limit ends, in seconds since the epoch, or None.
         malformed: lines that were neither blank nor JSON among JSON events.
+
+        denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
+            ``Bash(first line of the command)``.
+        api_error_status: HTTP status of the request that failed, or None.
+        error_kind: the CLI's own word for the kind of its error (``authentication_failed``); ''.
+        limit_type: the CLI's own word for the limit that was hit (``five_hour``, ``seven_day``), '' for one
+            that it doesn't name, or None.
+        record: the object that sums the run up: the only one, or the last of type result; else empty.
+        shape: ``object`` (one JSON document), ``array``, ``stream`` (events) or ``text``.
     """
 
     family: str
@@ -98,6 +83,14 @@ class Answer:
     error: str | None = None
     reset_at: float | None = None
     malformed: int = 0
+
+    usage: Usage = field(default=NO_USAGE, compare=False)
+    denials: tuple[str, ...] = field(default=(), compare=False)
+    api_error_status: int | None = field(default=None, compare=False)
+    error_kind: str = field(default="", compare=False)
+    limit_type: str | None = field(default=None, compare=False)
+    record: JsonObject = field(default_factory=dict, compare=False)
+    shape: str = field(default="text", compare=False)
 
 
 # -- text, out of messages and pieces of messages -----------------------------------------------------
@@ -227,18 +220,7 @@ class Family(ABC):
         self.error = None
         self.error_kind = ""
 
-    def details(self, shape: str) -> Details:
-        return Details(
-            usage=self.usage,
-            denials=tuple(map(clean, self.denials)),
-            api_error_status=self.api_error_status,
-            error_kind=self.error_kind,
-            limit_type=self.limit_type,
-            record=self.record,
-            shape=shape,
-        )
-
-    def answer(self, malformed: int = 0) -> Answer:
+    def answer(self, shape: str, malformed: int) -> Answer:
         """What the events so far amount to."""
         messages = self.texts.all()
         text = SEPARATOR.join(messages)
@@ -255,6 +237,13 @@ class Family(ABC):
             error=None if self.error is None else clean(self.error),
             reset_at=self.reset_at,
             malformed=malformed,
+            usage=self.usage,
+            denials=tuple(map(clean, self.denials)),
+            api_error_status=self.api_error_status,
+            error_kind=self.error_kind,
+            limit_type=self.limit_type,
+            record=self.record,
+            shape=shape,
         )
 
 

@@ -77,9 +77,9 @@ class Gemini(Family):
         if self.claims(event):  # else it is none of gemini's, and stands in the middle of a message
             self._message += 1
 
-    def answer(self, malformed: int = 0) -> Answer:
+    def answer(self, shape: str, malformed: int) -> Answer:
         """The same; what was begun and has no result is an error."""
-        answer = super().answer(malformed)
+        answer = super().answer(shape, malformed)
         if self._begun and self.completed is False and not self.is_error:
             return replace(answer, is_error=True, error=answer.error or _NO_RESULT)
         return answer
