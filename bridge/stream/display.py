@@ -28,8 +28,6 @@ _LOOP = LineLoop(name="line", keep_last=True, ignored=True)
 
 
 class Filtering(Protocol):
-    """A filter at work."""
-
     @property
     def status(self) -> int | None:
         """0 to 255 once it has ended."""
@@ -180,11 +178,9 @@ class LiveFilter:
     # -- what the run starts -----------------------------------------------------------------------------
 
     def jq(self, words: Sequence[str], stdin: Source) -> Job:
-        """One jq for many lines."""
         return self._shell.start("jq", *words, stdin=stdin, stderr=NOWHERE, grace=0.1)
 
     def alone(self, lines: bytes) -> Job:
-        """The program as it is, on one line."""
         return self._shell.start("jq", *self._words, stdin=lines, stderr=NOWHERE, grace=0.1)
 
 
@@ -201,8 +197,6 @@ def _until_settled(run: FilterRun, end: float) -> bytes | None:
 
 
 class _Lines(Source):
-    """Lines that are given one at a time."""
-
     def __init__(self) -> None:
         self._next: bytes | None = None
 

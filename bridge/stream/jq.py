@@ -48,11 +48,12 @@ COMMANDS = {"jq": provided}
 _WRAPPED = 'try (({}\n\n) | if type == "string" then . else [tojson] end) catch [., null]'
 
 _BLANKS = " \t\r\n"  # not str.isspace: a no-break space is an error to jq
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*', re.DOTALL)
-_HOST_WORDS = re.compile(
-    r"\$ENV|(?<![\w.$])(?:debug|env|get_search_list|halt|halt_error|input|input_filename"
-    r"|input_line_number|inputs|stderr)(?!\w)"
+STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*', re.DOTALL)
+HOST_WORDS = re.compile(
+    r"\$ENV|\$__|__jq|(?<![\w.$])(?:debug|env|get_search_list|halt|halt_error|import|include|input|input_filename"
+    r"|input_line_number|inputs|modulemeta|stderr)(?!\w)"
 )
+"""What a program says about the run and not about its input, or what ends the run."""
 
 
 class Filter:
@@ -89,7 +90,7 @@ class Filter:
     @property
     def host_words(self) -> frozenset[str]:
         """Words in the program whose meaning depends on the process around it."""
-        return frozenset(_HOST_WORDS.findall(_STRING_OR_COMMENT.sub(" ", self.program)))
+        return frozenset(HOST_WORDS.findall(STRING_OR_COMMENT.sub(" ", self.program)))
 
     def apply(self, line: bytes) -> bytes:
         """What the command prints for this one line; errors are counted, and what was printed before them stays."""
@@ -108,7 +109,6 @@ class Filter:
         return printed
 
     def stream(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """The output of those lines that print something."""
         return filter(None, map(self.apply, lines))
 
 
@@ -165,7 +165,6 @@ class _Child:
 
 
 def _serve(engine: Any, seconds: float, texts: int, replies: int) -> None:
-    """What the child does; never returns."""
     import pickle
 
     status = 1

@@ -142,7 +142,6 @@ class Library:
         return self.bytes_of(value) if self.kind(value) == STRING_KIND else self.dumped(value, 0)
 
     def kind(self, value: Value) -> int:
-        """Which kind of value it is; 0: none."""
         return self.c.jv_get_kind(value)  # type: ignore[no-any-return]
 
     def message(self, invalid: Value) -> Value | None:

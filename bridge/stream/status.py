@@ -85,8 +85,6 @@ def parse_status(text: str) -> StatusBlock | None:
 
 
 class _Blocks:
-    """The blocks of a text, taken in line by line."""
-
     def __init__(self) -> None:
         self._last: StatusBlock | None = None
         self._fields: dict[str, str | bool | int] | None = None
@@ -95,7 +93,6 @@ class _Blocks:
         self._whole = False
 
     def take(self, raw: str) -> None:
-        """Take in a line that isn't blank."""
         line = raw.strip()
         marked = "RALPH_STATUS" in line
         self._begun = max(0, self._begun - 1) if len(line) < _LONGEST_KEY else 0
@@ -110,7 +107,6 @@ class _Blocks:
             self._read(line, _END.search(line) if marked else None)
 
     def last_of_all(self) -> StatusBlock | None:
-        """Give what the text comes to, once all is taken in."""
         if self._fields == {} and self._begun and self._last is None:
             return StatusBlock(terminated=False)
         self._end(terminated=self._indent is not None and self._whole)

@@ -56,7 +56,6 @@ class Attempts:
 
     @cached_property
     def to_copy(self) -> tuple[list[str], list[str]]:
-        """Files that a work tree lacks, see :meth:`SwarmProject.to_copy`."""
         return self._project.to_copy()
 
     def start(self, task: TaskRecord, executor: Executor) -> Generator[LoopEvent, None, None]:
@@ -200,7 +199,6 @@ class Attempts:
         return self._ended(task, Result(*end, saved, copied))
 
     def _ended(self, task: TaskRecord, result: Result) -> LoopEvent:
-        """An attempt is over, and its work is saved."""
         self._tails.pop(task.task.id, None)
         task.ended = time.time()
         task.reason, task.detail = result.reason, result.detail

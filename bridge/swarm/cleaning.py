@@ -160,7 +160,6 @@ class _Cleaning:
         yield Cleaned(branch, "" if done.ok else done.err.strip())
 
     def _is_elsewhere(self, commit: str, branch: str | None) -> bool:
-        """Whether a commit is in the swarm's branch, or in a ref that isn't a swarm's."""
         if branch is not None and is_within(self.git, commit, f"refs/heads/{branch}"):
             return True
         refs = self.git.run(

@@ -95,7 +95,6 @@ class Courier(Executor):
         return promise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads; the engine is ended by who made it."""
         self._over.set()
         for thread in self._threads.values():
             thread.join()
@@ -121,7 +120,6 @@ class Courier(Executor):
         return parcel
 
     def _offer(self, git: Repository, order: Order, *commits: str) -> None:
-        """Have commits on the hub; each is pushed once."""
         with self._packing:
             for commit in {*commits} - self._offered_by_now:
                 if why := transport.Hub(self._hub, order.run).offer(git, commit):
@@ -134,7 +132,6 @@ class Courier(Executor):
     # -- meanwhile -------------------------------------------------------------------------------------
 
     def _begin(self, order: Order) -> None:
-        """Show the workers of a swarm that its host lives, and listen to them."""
         if order.run not in self._threads:
             asked = order.asked_to_stop
             self._line.announce(order, asked)
@@ -260,19 +257,16 @@ class _Mirror:
         self._open = True
 
     def take(self, number: int, line: str) -> None:
-        """Write a line that came by itself."""
         with self._lock:
             if self._open and number == self._next:
                 self._write(line)
 
     def rest(self, events: bytes) -> None:
-        """Write those that haven't come."""
         with self._lock:
             for line in events.decode("utf-8", "replace").split("\n")[self._next : -1]:
                 self._write(line)
 
     def close(self) -> None:
-        """The attempt is over."""
         with self._lock:
             self._open = False
 
@@ -322,7 +316,6 @@ def _where(order: Order) -> str:
 
 
 def _named(git: Repository, order: Order, refs: dict[str, str], saved: Saved) -> Saved:
-    """Give what was received its branches."""
     made = []
     for name, commit in refs.items():
         kept = order.kept if name == order.branch else name

@@ -83,7 +83,6 @@ def work(version: str, packed: bytes) -> Delivery:
 
 
 def home_of(project: str, order: Order) -> Path:
-    """The folder of an attempt on this machine."""
     return state_folder() / "swarm-worker" / project / order.run / f"{order.task}-{order.attempt}"
 
 
@@ -192,7 +191,6 @@ def _kept(commit: str) -> str:
 
 
 def _left_so(git: Repository, parcel: Parcel, path: str) -> bool:
-    """Whether an earlier attempt has changed a file, such as by ticking a box."""
     was, is_now = (resolve(git, f"{each}:{path}") for each in (parcel.order.base, parcel.tip))
     return is_now != was and bool(is_now)
 
@@ -206,7 +204,6 @@ def _report(order: Order, event: str, **facts: str) -> None:
 
 
 def _relay(link: WorkerEnd, order: Order, over: threading.Event) -> None:
-    """Carry events out and orders in, until the attempt is over."""
     offset, asked, last = 0, "", False
     while not last:
         last = over.wait(_LOOK)

@@ -31,8 +31,6 @@ class SwarmStarted(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class TaskStarted(LoopEvent):
-    """A worker begins with a task."""
-
     task: TaskRecord
 
 
@@ -74,7 +72,6 @@ class SwarmEnded(LoopEvent):
 
     @property
     def complete(self) -> bool:
-        """All is merged, and has got where it was to go."""
         return self.record.all_merged and not self.landed
 
     @property

@@ -59,7 +59,6 @@ def new_run(swarms: Path, now: float) -> Path:
 
 
 def runs(swarms: Path) -> list[Path]:
-    """The folders of all swarms, the oldest first."""
     with suppress(OSError):
         found = [each for each in swarms.iterdir() if (each / FILE).is_file()]
         return sorted(found, key=lambda each: (each.name[:15], len(each.name), each.name))
@@ -118,7 +117,6 @@ _AMOUNTS = {
 
 
 def read_events(path: Path) -> list[dict[str, Any]]:
-    """All events in an ``events.jsonl``."""
     return EventsTail(path).read()
 
 

@@ -39,8 +39,6 @@ _SHOWN = 5
 
 
 class Host:
-    """One process that hosts a swarm."""
-
     def __init__(
         self,
         project: SwarmProject,
@@ -73,7 +71,6 @@ class Host:
         self.attempts = Attempts(project, folder, record, self.writer, self.caps)
 
     def run(self) -> Generator[LoopEvent, None, None]:
-        """Do all of it; the last event is a `SwarmEnded`."""
         with ExitStack() as held:
             held.enter_context(one_loop(self.folder, self.folder))
             active = runs.begin_run(self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm")
@@ -115,7 +112,6 @@ class Host:
             )
 
     def _recovered(self) -> Generator[LoopEvent, None, None]:
-        """What a host that was killed has left under way."""
         forget_stop(self.folder)
         left = (task for task in self.record.tasks if task.step == "running")
         yield from self._noted(self.attempts.lost(task, "the host of the swarm was killed") for task in left)
@@ -189,7 +185,6 @@ class Host:
                 yield from self.attempts.start(task, self.executor)
 
     def _skip(self) -> Generator[LoopEvent, None, None]:
-        """End what waits for a task that has ended unmerged."""
         over = True
         while over:
             over = False

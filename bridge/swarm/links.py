@@ -148,7 +148,6 @@ class DaskHost:
         self._variables[run].set({"asked": asked, "sign": uuid4().hex}, timeout=_DASK_ANSWER)
 
     def close(self) -> None:
-        """Take back what lies at the scheduler."""
         for variable in self._variables.values():
             with suppress(Exception):
                 variable.delete()

@@ -92,7 +92,6 @@ class MergeQueue:
         )
 
     def open(self) -> None:
-        """Make the branch and its work tree, where they aren't there."""
         source = self._project.repository()
         add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
         with usable(self._folder):
@@ -163,7 +162,6 @@ class MergeQueue:
         return Merged("merged", commit=commit, unticked=unticked)
 
     def _merged_before(self, task: TaskRecord) -> Merged:
-        """A host that was killed behind the commit couldn't put it down any more."""
         found = self._git.run("rev-list", "--ancestry-path", "--merges", "--reverse", f"{task.commit}..HEAD")
         plan = self._project.plan
         ticked = plan is not None and (self._folder / plan).exists()

@@ -81,7 +81,6 @@ class Order:
 
     @property
     def events(self) -> Path:
-        """What the worker reports."""
         return Path(self.folder) / "events.jsonl"
 
     @property
@@ -95,7 +94,6 @@ class Order:
         return asked_to_stop(Path(self.run_folder))
 
     def repository(self) -> Repository:
-        """The one that the work tree belongs to."""
         return repository(Path(self.source))
 
     def begun_twice(self) -> Result:
@@ -256,5 +254,4 @@ def _script(path: str) -> tuple[str, File]:
 
 
 def missing(names: Iterable[str], folder: Path) -> list[str]:
-    """The files that a folder doesn't have."""
     return [name for name in names if not os.path.lexists(folder / name)]

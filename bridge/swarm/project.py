@@ -97,7 +97,6 @@ class SwarmProject:
         return True
 
     def is_own(self, path: str) -> bool:
-        """Whether a path from the top of a work tree is the loop's own."""
         return path.startswith(self.prefix) and self.files.is_own(path.removeprefix(self.prefix))
 
     def is_of_task(self, path: str) -> bool:
@@ -218,7 +217,6 @@ def open_project(
 
 
 def _home(folder: Path, kind: str) -> str:
-    """The folder of the setup's own files in a project, where it isn't the project's; else ''."""
     from bridge.setups.projects import choose
 
     if not kinds()[kind].copied:

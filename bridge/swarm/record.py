@@ -85,7 +85,6 @@ class TaskRecord:
 
     @property
     def seconds(self) -> float | None:
-        """How long the last attempt took, or has been at work."""
         if self.began is None:
             return None
         return max((time.time() if self.ended is None else self.ended) - self.began, 0.0)

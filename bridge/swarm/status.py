@@ -52,14 +52,12 @@ def unfit(task: TaskRecord) -> int:
 
 
 def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
-    """What can be done about a task that isn't merged."""
     log = folder / "tasks" / task.task.id / ("check.log" if task.outcome == "check failed" else "worker.log")
     step = NEXT_STEPS.get(task.outcome if task.step == "done" else "", NEXT_STEPS[""])
     return step.format(branch=task.branch, run=record.run, log=log)
 
 
 def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
-    """Where a swarm stands, ready for JSON."""
     where = standing(folder)
     tasks = []
     for each in record.tasks:
@@ -115,7 +113,6 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
 
 
 def _live(events: Path) -> dict[str, Any]:
-    """What a worker has reported last."""
     found: dict[str, Any] = {}
     for line in _last_lines(events):
         with suppress(ValueError, AttributeError, RecursionError):

@@ -71,7 +71,6 @@ def supervise(order: Order) -> Result:
 
 
 def begun(folder: Path, attempt: int) -> bool:
-    """Whether somebody has begun an attempt; `folder` is the task's."""
     return _mark(folder, attempt).exists()
 
 
@@ -122,8 +121,6 @@ def prepare(order: Order) -> Order:
 
 
 class _Watched:
-    """One worker, from its start to its end."""
-
     def __init__(self, order: Order, lock: int) -> None:
         self.order = order
         self.lock = lock
@@ -133,7 +130,6 @@ class _Watched:
         self.killed = False
 
     def run(self) -> tuple[str, str, str]:
-        """Start it and see it to its end: verdict, reason and detail."""
         order = self.order
         tail = EventsTail(order.events, tail_size(order.events))
         env = {name: value for name, value in clean_environment().items() if name != leftovers.MARK} | order.env
@@ -226,7 +222,6 @@ def _command() -> list[str]:
 
 
 def ending(events: list[dict[str, Any]]) -> tuple[str, str, str] | None:
-    """How a worker says that it has ended; None: it doesn't."""
     for event in reversed(events):
         if event.get("event") == "ended":
             verdict, reason, detail = (str(event.get(name) or "") for name in ("verdict", "reason", "detail"))
@@ -235,7 +230,6 @@ def ending(events: list[dict[str, Any]]) -> tuple[str, str, str] | None:
 
 
 def end_leftovers(order: Order) -> None:
-    """End whatever an agent of this task has left running."""
     project = Path(order.project)
     end = time.monotonic() + _ORDERLY
     while leftovers.marked(project) and time.monotonic() < end:

@@ -99,7 +99,6 @@ class PlanFormat(NamedTuple):
 
 
 def format_of(plan: PlanKind, folder: Path) -> PlanFormat:
-    """How the plan of a kind of setup is read in a project's folder."""
     if plan.planned is not None and plan.ticked is not None:
         return PlanFormat(partial(from_planned, plan.planned), lambda text, _boxes: text, plan.ticked)
     if plan.aside is not None:
@@ -279,7 +278,6 @@ def _circle(tasks: Iterable[Task]) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Give a title that isn't too long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
 

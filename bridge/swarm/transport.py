@@ -108,7 +108,6 @@ class Hub:
         return {name: commit for commit, name in pairs}
 
     def push(self, git: Repository, *refspecs: str, options: tuple[str, ...] = ()) -> str:
-        """Push; why that failed, or ''."""
         for pause in _PAUSES:
             done = git.run(*QUIET, "push", "--quiet", "--no-verify", *options, "--", self.url, *refspecs)
             if done.ok:
@@ -128,7 +127,6 @@ class Hub:
         return self.push(git, f"+{commit}:{self.base(commit)}")
 
     def base(self, commit: str) -> str:
-        """The ref of a commit that work begins with."""
         return f"{self._refs}/base/{commit}"
 
     def note(self, git: Repository, ref: str, value: object) -> str:
@@ -147,14 +145,13 @@ class Hub:
         return git.run("commit-tree", tree, env=git.identity(), data=text.encode()).text
 
     def ask(self, git: Repository, how: str) -> str:
-        """Ask all workers to end, see :func:`bridge.swarm.record.ask_to_stop`; '' takes that back."""
+        """Ask all workers to end, see :func:`bridge.swarm.folder.ask_to_stop`; '' takes that back."""
         refs = self.look(git, f"{self._refs}/stop/*") or {}
         gone = [f":{name}" for name in refs]
         new = [f"+{self._note(git, how)}:{self._refs}/stop/{how}"] if how else []
         return self.push(git, *gone, *new) if gone or new else ""
 
     def beat(self, git: Repository) -> str:
-        """Show that the host lives."""
         return self.push(git, f"+{self._note(git, uuid4().hex)}:{self._refs}/host")
 
     def asked(self, git: Repository) -> tuple[str, str] | None:
@@ -198,7 +195,6 @@ class AttemptHub(Hub):
         return there.get(self._lease) == mine
 
     def there(self, name: str) -> str:
-        """The ref on the hub of a branch here."""
         return f"{self.branches}/{'task' if name == self._branch else 'kept' + name.removeprefix(self._kept)}"
 
     def here(self, ref: str) -> str:

@@ -46,27 +46,22 @@ def clean_environment() -> dict[str, str]:
 
 
 def repository(folder: Path, files: Files = ALL_WORK, **env: str) -> Repository:
-    """The repository of a work tree, whatever the environment says of another one; `env` says it is elsewhere."""
     return PatientRepository(folder, files, env=clean_environment() | env)
 
 
 def resolve(git: Repository, name: str) -> str:
-    """The object that a name stands for; ''."""
     return git.run("rev-parse", "--verify", "--quiet", name).text
 
 
 def common_folder(git: Repository) -> Path:
-    """The git folder that all work trees share."""
     return Path(git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text)
 
 
 def is_within(git: Repository, commit: str, ref: str) -> bool:
-    """Whether a ref leads to a commit."""
     return git.run("merge-base", "--is-ancestor", commit, ref).ok
 
 
 def names(done: Ran) -> list[str]:
-    """What a git with ``-z`` has listed."""
     return [name for name in done.out.decode("utf-8", "surrogateescape").split("\0") if name]
 
 
@@ -77,7 +72,6 @@ def complaints(text: str) -> list[str]:
 
 
 def why(done: Ran) -> str:
-    """Why it failed, in git's own words."""
     return (complaints(done.err) or [f"git ended with {done.status}"])[-1]
 
 
@@ -85,7 +79,6 @@ def why(done: Ran) -> str:
 
 
 def trees_folder(given: str | None, project: str) -> Path:
-    """The folder for the work trees of a project of that name, in the one that was asked for."""
     return (Path(os.path.abspath(given)) if given else state_folder() / "swarm") / project
 
 
@@ -122,7 +115,6 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
 
 
 def is_tree(git: Repository, path: Path) -> bool:
-    """Whether a folder is a work tree of this repository."""
     if not (path / ".git").is_file():
         return False
     there = git.run("-C", str(path), "rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -189,7 +181,6 @@ def digest(path: Path) -> str:
 
 
 def untouched(top: Path, copied: Mapping[str, str]) -> list[str]:
-    """The copied files that still are what they were."""
     return [name for name, was in copied.items() if was == digest(top / name)]
 
 
@@ -273,7 +264,6 @@ def _shape(git: Repository, commit: str) -> str:
 
 
 def _nested(git: Repository, commit: str) -> list[Path]:
-    """The repositories in a work tree, submodules that were checked out among them."""
     listed = names(git.run("ls-tree", "-r", "-z", commit))
     links = {entry.partition("\t")[2] for entry in listed if entry.startswith("160000 ")}
     others = names(git.run("-C", str(git.top), "ls-files", "--others", "--exclude-standard", "--directory", "-z"))

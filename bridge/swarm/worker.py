@@ -47,8 +47,6 @@ def main() -> None:
 
 
 class _Worker:
-    """One run of one task."""
-
     def __init__(self, given: dict[str, Any]) -> None:
         self.order = Order.from_json(given["order"])
         self.lock: int = given["lock"]

@@ -141,7 +141,6 @@ def analyze_file(path: str | os.PathLike[str], facts: RunFacts) -> Analysis:
 
 
 def _completed(found: Analysis, answer: Answer, length: int, facts: RunFacts) -> Analysis:
-    """A verdict on the words, with all else that is known."""
     limit = _limit(answer, facts)
     permanent = find_permanent(answer, limit, facts)
     own_error = (answer.error or "").strip().split("\n", 1)[0] if answer.is_error else ""

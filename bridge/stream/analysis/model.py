@@ -196,7 +196,6 @@ class Analysis:
         return replace(self, has_completion_signal=False, exit_signal=False)
 
     def to_json(self) -> str:
-        """The document: documented keys in documented order, two blanks a level, a newline."""
         inner: dict[str, Any] = {key: getattr(self, key) for key in _INNER_KEYS}
         if self.output_format == "json":
             # Whoever adds up a log must not add up what a session had used before.

@@ -224,7 +224,6 @@ def _credit(words: str, kinds: Iterable[str]) -> bool:
 
 
 def _unwrapped(text: str) -> tuple[str, int | None, tuple[str, ...]]:
-    """The words, status and kinds of an error that is JSON, or holds some; else the text itself."""
     words, status, kinds = text, None, []
     for _ in range(_NESTED):
         at = words.find("{")

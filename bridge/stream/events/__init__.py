@@ -92,7 +92,6 @@ class Reader:
 
     @property
     def family(self) -> str | None:
-        """Its name, once it is known."""
         return self._family.name if self._family else None
 
     def feed(self, line: bytes) -> None:

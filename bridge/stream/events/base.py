@@ -134,7 +134,6 @@ class Texts:
         self.put(("unnamed", self._unnamed), text)
 
     def add(self, key: Hashable, piece: str) -> None:
-        """Add a piece to a message."""
         self._pieces.setdefault(key, []).append(piece)
         self._size += len(piece)
         self._forget(key)
@@ -163,8 +162,6 @@ class Texts:
 
 
 class NoTexts(Texts):
-    """Keeps nothing, for whoever wants the session id only."""
-
     def put(self, key: Hashable, text: str) -> None:
         pass
 
@@ -208,7 +205,6 @@ class Family(ABC):
         """Take in one event, of this family or not."""
 
     def failed(self, error: str) -> None:
-        """Note that the turn did not end well."""
         self.completed = False
         self.is_error = True
         self.error = error or self.error
@@ -221,7 +217,6 @@ class Family(ABC):
         self.error_kind = ""
 
     def answer(self, shape: str, malformed: int) -> Answer:
-        """What the events so far amount to."""
         messages = self.texts.all()
         text = SEPARATOR.join(messages)
         # A result repeats the last message, except when that is all there is or its line was damaged.

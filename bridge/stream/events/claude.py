@@ -147,7 +147,6 @@ class Claude(Family):
 
 
 def result_usage(record: JsonObject) -> Usage:
-    """What a result says of it, in claude's names."""
     usage = mapping(record.get("usage")) or mapping(mapping(record.get("metadata")).get("usage"))
     return Usage(
         input_tokens=amount(usage.get("input_tokens")),

@@ -80,7 +80,7 @@ class HookRun:
 
 
 class _InBash(NamedTuple):
-    """What a run starts: see `bridge.stream.filters.running.Commands`."""
+    """What a run starts: see `bridge.stream.filters.running.JobStarter`."""
 
     shell: Shell
     code: str
@@ -129,7 +129,6 @@ class HostedFilter:
         return self._run(found, expanded, (), lambda: source, stderr)
 
     def extract(self, path: str, *, stderr: Errors) -> HookRun | None:
-        """Run it on a file; None when bash has to."""
         try:
             found = self._recognised()
             expanded = self._expanded(found, (path,))
@@ -207,7 +206,6 @@ class HostedFilter:
         return _Expanded(file, tuple(zip(found.loops, programs, strict=True)))
 
     def _try(self, program: JqProgram, home: str, path: str) -> None:
-        """Whether this jq takes the program, in its own form and in ours."""
         words = (*program.options, program.text)
         key = (home, path, *words)
         if key not in self._tried:
@@ -235,8 +233,6 @@ def refused(shell: Shell, program: JqProgram) -> str:
 
 
 class _File(Source):
-    """A regular file."""
-
     def __init__(self, path: str) -> None:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 — closed below
         if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):

@@ -94,7 +94,6 @@ class _LoopReader:
         return rows
 
     def nothing(self, node: Any, *more: str) -> bool:
-        """Whether it is ``true``, ``:``, or one of `more`."""
         words = self.words(node)
         if len(words) != 1 or words[0] not in (*_NOTHING, *more):
             return False
@@ -214,7 +213,6 @@ class _LoopReader:
         return _is_variable(word, self.name)
 
     def test(self, node: Any) -> Test | None:
-        """A test of the line; None when it is something else."""
         words = self.words(node)
         if words[:1] != ["["] or words[-1] != "]":
             return None

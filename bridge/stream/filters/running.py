@@ -9,8 +9,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
 from bridge.shell.sources import Source
-from bridge.stream.filters.lines import LineReader, Sort, sort
-from bridge.stream.filters.loops import Marks
+from bridge.stream.filters.loops import LineReader, Marks, Sort, sort
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -58,8 +57,6 @@ class _Feed(Source):
 
 
 class FilterRun:
-    """The output of a loop over lines, as its lines have it ready."""
-
     def __init__(self, loop: LineLoop, program: JqProgram, source: Source, commands: JobStarter) -> None:
         self._loop = loop
         self._commands = commands
@@ -166,7 +163,6 @@ class FilterRun:
 
     @property
     def settled(self) -> bool:
-        """No line is under way."""
         return not self._queue
 
     def _outputs(self) -> Generator[bytes | None, None, None]:
@@ -189,7 +185,6 @@ class FilterRun:
                 yield None
 
     def _over(self) -> bool:
-        """Whoever reads has waited long enough."""
         return (self._once and not self._queue) or (self._until is not None and time.monotonic() >= self._until)
 
     def _left(self) -> float | None:
@@ -304,7 +299,6 @@ class FilterRun:
                 job.terminate()
 
     def close(self) -> None:
-        """End it, if it still runs."""
         self._stopped = True
         self._output.close()
         for job in (self._asked, self._jq):
