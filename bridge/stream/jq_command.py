@@ -71,41 +71,32 @@ SIGNATURES = {
     "jq_teardown": (None, c_void_p),
     "jq_compile_args": (c_int, c_void_p, c_char_p, Value),
     "jq_start": (None, c_void_p, Value, c_int),
-    "jq_next": (Value, c_void_p),
-    "jq_halted": (c_int, c_void_p),
-    "jq_get_exit_code": (Value, c_void_p),
-    "jq_get_error_message": (Value, c_void_p),
+    "jq_next jq_get_exit_code jq_get_error_message jq_util_input_next_input jq_util_input_get_position": (
+        Value,
+        c_void_p,
+    ),
+    "jq_halted jq_util_input_errors": (c_int, c_void_p),
     "jq_set_attr": (None, c_void_p, Value, Value),
     "jq_set_colors": (c_int, c_char_p),
-    "jq_set_input_cb": (None, c_void_p, c_void_p, c_void_p),
-    "jq_set_debug_cb": (None, c_void_p, c_void_p, c_void_p),
-    "jq_set_stderr_cb": (None, c_void_p, c_void_p, c_void_p),
+    "jq_set_input_cb jq_set_debug_cb jq_set_stderr_cb": (None, c_void_p, c_void_p, c_void_p),
     "jq_util_input_init": (c_void_p, c_void_p, c_void_p),
     "jq_util_input_set_parser": (None, c_void_p, c_void_p, c_int),
     "jq_util_input_add_input": (None, c_void_p, c_char_p),
-    "jq_util_input_errors": (c_int, c_void_p),
-    "jq_util_input_next_input": (Value, c_void_p),
-    "jq_util_input_get_position": (Value, c_void_p),
     "jv_parser_new": (c_void_p, c_int),
-    "jv_null": (Value,),
-    "jv_array": (Value,),
+    "jv_null jv_array jv_object": (Value,),
     "jv_array_append": (Value, Value, Value),
-    "jv_object": (Value,),
     "jv_object_set": (Value, Value, Value, Value),
     "jv_object_has": (c_int, Value, Value),
-    "jv_string_sized": (Value, c_char_p, c_int),
+    "jv_string_sized jv_load_file": (Value, c_char_p, c_int),
     "jv_string_value": (c_void_p, Value),
-    "jv_string_length_bytes": (c_int, Value),
+    "jv_string_length_bytes jv_get_kind jv_invalid_has_msg": (c_int, Value),
     "jv_parse": (Value, c_char_p),
-    "jv_load_file": (Value, c_char_p, c_int),
     "jv_dump_string": (Value, Value, c_int),
-    "jv_get_kind": (c_int, Value),
     "jv_number_value": (ctypes.c_double, Value),
-    "jv_copy": (Value, Value),
+    "jv_copy jv_invalid_get_msg": (Value, Value),
     "jv_free": (None, Value),
-    "jv_invalid_has_msg": (c_int, Value),
-    "jv_invalid_get_msg": (Value, Value),
 }
+"""libjq's functions that are called, with the types of what they give and take."""
 ON_VALUE = CFUNCTYPE(None, c_void_p, Value)
 
 
@@ -114,9 +105,10 @@ class Library:
 
     def __init__(self, path: str) -> None:
         self.c = ctypes.CDLL(path)
-        for name, (result, *arguments) in SIGNATURES.items():
-            if function := getattr(self.c, name, None):
-                function.restype, function.argtypes = result, arguments
+        for names, (result, *arguments) in SIGNATURES.items():
+            for name in names.split():
+                if function := getattr(self.c, name, None):
+                    function.restype, function.argtypes = result, arguments
 
     def version(self) -> str:
         newest = hasattr(self.c, "jv_number_abs")
