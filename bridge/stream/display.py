@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import os
     import select
     from collections.abc import Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from bridge.shell.jobs import Job
 
@@ -103,9 +102,7 @@ class Display:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 

@@ -27,7 +27,7 @@ from bridge.swarm import transport
 from bridge.swarm.folder import ask_to_stop, locked, task_folder
 from bridge.swarm.links import DaskWorker, HubWorker
 from bridge.swarm.order import Delivery, Order, Parcel, Result, missing
-from bridge.swarm.supervisor import push_work, supervise, tell_hub
+from bridge.swarm.supervisor import note_end, push_work, supervise
 from bridge.swarm.transport import AttemptHub, Hub
 from bridge.swarm.trees import Saved, add_tree, copy_files, resolve
 
@@ -98,7 +98,7 @@ def deliver(order: Order, result: Result, where: str) -> Delivery:
     try:
         if why := _pushed(order, result.saved):
             raise ProjectUnusable(f"the hub does not take it: {why}")
-        tell_hub(order, result.verdict, result.reason, result.detail, where)
+        note_end(order, result.verdict, result.reason, result.detail, where)
     except (BridgeError, OSError) as error:
         refs = {}  # the host is to look for none of them
         saved = Saved(unsaved=f"it can't be sent: {error}")

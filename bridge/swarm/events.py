@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.loop.caps import REASONS as CAPS
-from bridge.loop.events import LoopEvent, Notice, interruption
-from bridge.loop.notify import Notifier
+from bridge.loop.events import LoopEvent
 from bridge.swarm.status import next_step, unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
 
     from bridge.swarm.record import SwarmRecord, TaskRecord
@@ -88,54 +84,6 @@ _OWN_DOING = ("interrupted", "skipped")
 """Outcomes that follow from something else, which somebody is told of."""
 
 
-def notified(
-    events: Generator[LoopEvent, None, None], record: SwarmRecord, folder: Path
-) -> Generator[LoopEvent, None, None]:
-    """Give a swarm's events, and tell who is to be told; what couldn't be sent is a `Notice`.
-
-    Raises:
-        ConfigurationError: the environment names what can't be told.
-    """
-    facts = {"project": record.project, "tool": "swarm", "run": record.run}
-    return _notified(events, Notifier(facts, os.environ), record, folder)
-
-
-def _notified(
-    events: Generator[LoopEvent, None, None], notifier: Notifier, record: SwarmRecord, folder: Path
-) -> Generator[LoopEvent, None, None]:
-    came: BaseException | None = None
-    with closing(events):
-        while True:
-            try:
-                event = next(events) if came is None else events.throw(came)
-            except StopIteration:
-                return
-            except BaseException as error:
-                action, reason = interruption(error)
-                facts = {
-                    "verdict": "interrupted",
-                    "reason": reason,
-                    "detail": "" if action == "interrupted" else str(error),
-                }
-                notifier.tell("ended", facts | _totals(record))
-                notifier.close()
-                raise
-            came = None
-            kind, facts = notice_of(event, record, folder)
-            if kind:
-                notifier.tell(kind, facts)
-            if isinstance(event, SwarmEnded):
-                notifier.close()
-                yield from map(Notice, notifier.problems())
-                yield event
-                return
-            try:
-                yield from map(Notice, notifier.problems())
-                yield event
-            except BaseException as error:  # noqa: BLE001 - whatever it is, the swarm handles it
-                came = error
-
-
 def notice_of(event: LoopEvent, record: SwarmRecord, folder: Path) -> tuple[str, dict[str, Any]]:
     """Of what kind a notice of an event is, '' for none, and what is in it."""
     match event:
@@ -143,7 +91,7 @@ def notice_of(event: LoopEvent, record: SwarmRecord, folder: Path) -> tuple[str,
             reason, _, detail = event.reason.partition(": ")
             verdict = "complete" if event.complete else "incomplete"
             facts = {"verdict": verdict, "reason": reason, "detail": event.landed or detail or event.reason}
-            return "cap" if reason in CAPS else "ended", facts | _totals(record)
+            return "cap" if reason in CAPS else "ended", facts | totals(record)
         case TaskEnded(task) if not task.merged and task.outcome not in _OWN_DOING:
             if task.outcome == "conflict" and record.redo_conflicts and not task.redone:
                 return "", {}  # it begins anew
@@ -164,7 +112,7 @@ def notice_of(event: LoopEvent, record: SwarmRecord, folder: Path) -> tuple[str,
     return "", {}
 
 
-def _totals(record: SwarmRecord) -> dict[str, Any]:
+def totals(record: SwarmRecord) -> dict[str, Any]:
     return {
         "tasks": len(record.tasks),
         "merged": sum(each.merged for each in record.tasks),

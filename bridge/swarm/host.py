@@ -15,11 +15,12 @@ from bridge.loop import runs
 from bridge.loop.caps import Caps
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
+from bridge.loop.notify import Notifier
 from bridge.loop.records import Spent
 from bridge.process.secrets import shown_words
 from bridge.swarm.attempts import Attempts
 from bridge.swarm.cleaning import remove_merged
-from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskSaved
+from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskSaved, notice_of, totals
 from bridge.swarm.folder import ask_to_stop, asked_to_stop, forget_stop, task_folder
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
@@ -68,9 +69,26 @@ class Host:
             price_in=record.price_in,
             price_out=record.price_out,
         )
+        facts = {"project": record.project, "tool": "swarm", "run": record.run}
+        self.notifier = Notifier(facts, os.environ)
         self.attempts = Attempts(project, folder, record, self.writer, self.caps)
 
     def run(self) -> Generator[LoopEvent, None, None]:
+        try:
+            last = yield from self._locked()
+        except BaseException as error:
+            action, reason = interruption(error)
+            detail = "" if action == "interrupted" else str(error)
+            end = {"verdict": "interrupted", "reason": reason, "detail": detail}
+            self.notifier.tell("ended", end | totals(self.record))
+            self.notifier.close()
+            raise
+        self.notifier.tell(*notice_of(last, self.record, self.folder))
+        self.notifier.close()
+        yield from map(Notice, self.notifier.problems())
+        yield last
+
+    def _locked(self) -> Generator[LoopEvent, None, SwarmEnded]:
         with ExitStack() as held:
             held.enter_context(one_loop(self.folder, self.folder))
             active = runs.begin_run(self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm")
@@ -82,20 +100,28 @@ class Host:
                 self.merger = held.enter_context(ThreadPoolExecutor(1))
                 self.writer.write()
                 try:
-                    yield SwarmStarted(self.record, self.folder, self.resumed)
-                    yield from self._notices()
-                    yield from self._recovered()
-                    yield from self._work()
-                    last = yield from self._over()
-                    end = last.reason
+                    for event in self._events():
+                        kind, facts = notice_of(event, self.record, self.folder)
+                        if kind:
+                            self.notifier.tell(kind, facts)
+                        yield from map(Notice, self.notifier.problems())
+                        yield event
                 except BaseException as error:
                     end = interruption(error)[1]
                     self._leave(end)
                     raise
+                end = self.record.end or ""
             finally:
                 with suppress(BridgeError):
                     runs.write_run(self.folder, active, now=time.time(), end=end or "error:")
-        yield last
+        return SwarmEnded(self.record, end, self.record.landed)
+
+    def _events(self) -> Generator[LoopEvent, None, None]:
+        yield SwarmStarted(self.record, self.folder, self.resumed)
+        yield from self._notices()
+        yield from self._recovered()
+        yield from self._work()
+        yield from self._over()
 
     # -- before ----------------------------------------------------------------------------------------
 
@@ -265,7 +291,7 @@ class Host:
 
     # -- the end ---------------------------------------------------------------------------------------
 
-    def _over(self) -> Generator[LoopEvent, None, SwarmEnded]:
+    def _over(self) -> Generator[LoopEvent, None, None]:
         record = self.record
         if record.into and any(each.outcome == "merged" for each in record.tasks):
             record.landed = land(self.project, record.branch, record.into)
@@ -280,7 +306,6 @@ class Host:
         record.ended = time.time()
         record.end = self.why or ("all merged" if record.all_merged else "not all merged")
         self.writer.write()
-        return SwarmEnded(record, record.end, record.landed)
 
     def _leave(self, why: str) -> None:
         """End all workers in order, and put down what came of them; a second signal leaves out the graces."""

@@ -15,7 +15,7 @@ from bridge.loop.settings import read_caps
 from bridge.loops import LoopOptions
 from bridge.options import check_options
 from bridge.resources import os_text
-from bridge.swarm.events import SwarmEnded, notified
+from bridge.swarm.events import SwarmEnded
 from bridge.swarm.folder import find_run, new_run
 from bridge.swarm.host import Host
 from bridge.swarm.project import open_project
@@ -109,7 +109,6 @@ class Swarm(EventStream[SwarmEnded]):
         git = opened.repository()
         _check_names(opened, into)
         folder = new_run(opened.swarms, now)
-        place = trees_folder(None if trees is None else os.fspath(trees), opened.name) / folder.name
         host = Host(
             opened,
             folder,
@@ -122,7 +121,7 @@ class Swarm(EventStream[SwarmEnded]):
                 tasks=[TaskRecord(task) for task in chosen],
                 options=given,
                 jobs=jobs,
-                trees=os.path.realpath(place),
+                trees=os.path.realpath(trees_folder(trees, opened.name) / folder.name),
                 check=check or "",
                 check_seconds=check_minutes * 60,
                 into=into or "",
@@ -191,7 +190,7 @@ class Swarm(EventStream[SwarmEnded]):
         """Take the lock and begin; what both ways to make one have in common."""
         self.folder = host.folder
         self.record = host.record
-        self._begin(notified(host.run(), host.record, host.folder))
+        self._begin(host.run())
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """The same as a generator, into which signals may be thrown."""

@@ -280,7 +280,7 @@ def push_so_far(order: Order) -> None:
         hub.push(git, f"+{commit}:{hub.there(order.branch)}")
 
 
-def tell_hub(order: Order, verdict: str, reason: str, detail: str, where: str = "") -> None:
+def note_end(order: Order, verdict: str, reason: str, detail: str, where: str = "") -> None:
     """Say on the hub how the attempt has ended; its work is there by now."""
     if order.hub:
         hub = AttemptHub(order)

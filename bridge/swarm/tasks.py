@@ -13,7 +13,7 @@ from bridge.loop.plan import plan_items, with_only, with_ticks
 from bridge.resources import likely
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from bridge.loop.plan import PlanItem
@@ -199,8 +199,7 @@ def from_yaml(text: str, name: str) -> list[Task]:
     ]
     if problems:
         raise ConfigurationError("\n  ".join(problems))
-    wheres = {task.id: f"{name}:{line}" for task, line in zip(tasks, lines, strict=True)}
-    return check(tasks, wheres)
+    return check(tasks, {task.id: f"{name}:{line}" for task, line in zip(tasks, lines, strict=True)})
 
 
 def _from_entry(entry: Any, where: str, number: int, count: int, problems: list[str]) -> Task | None:
@@ -231,23 +230,22 @@ def _from_entry(entry: Any, where: str, number: int, count: int, problems: list[
     return Task(task_id, one_line(title), prompt.strip(), tuple(map(str, needs)))
 
 
-def check(tasks: Sequence[Task], wheres: dict[str, str] | None = None) -> list[Task]:
+def check(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task]:
     """Refuse what can't be done in any order.
 
     Args:
         tasks: all of them.
-        wheres: where each was written, for messages.
+        locations: where each was written, for messages.
 
     Raises:
         ConfigurationError: an id that can't name a branch, or comes twice; ``needs`` that name no task, or go round
             in a circle.
     """
-    places = wheres or {}
     known = {task.id for task in tasks}
     problems = [f"id {name!r} {_BAD_ID}" for name in known if not _ID.fullmatch(name)]
     lower = [task.id.lower() for task in tasks]  # a file system may not tell them apart
     for task in tasks:
-        where = f"{places[task.id]}: " if task.id in places else ""
+        where = f"{locations[task.id]}: " if task.id in locations else ""
         if lower.count(task.id.lower()) > 1:
             problems.append(f"{where}id {task.id!r} comes twice")
         problems += [

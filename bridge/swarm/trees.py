@@ -78,7 +78,7 @@ def why(done: Ran) -> str:
 # -- a tree ------------------------------------------------------------------------------------------
 
 
-def trees_folder(given: str | None, project: str) -> Path:
+def trees_folder(given: str | os.PathLike[str] | None, project: str) -> Path:
     return (Path(os.path.abspath(given)) if given else state_folder() / "swarm") / project
 
 

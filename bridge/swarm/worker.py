@@ -22,7 +22,7 @@ from bridge.loop.policy import LIMITS, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
 from bridge.swarm.order import Order
-from bridge.swarm.supervisor import end_leftovers, push_so_far, save_safely, tell_hub
+from bridge.swarm.supervisor import end_leftovers, note_end, push_so_far, save_safely
 from bridge.turn.progress import last_sentence
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class _Worker:
         saved = save_safely(self.order)
         if self.alone:
             with contextlib.suppress(BridgeError, OSError):
-                tell_hub(self.order, end["verdict"], end["reason"], end["detail"])
+                note_end(self.order, end["verdict"], end["reason"], end["detail"])
         return {"saved": saved._asdict()}
 
     def _push(self) -> None:

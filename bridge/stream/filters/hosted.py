@@ -113,12 +113,8 @@ class HostedFilter:
 
     def display(self, stream: object, *, end_lines: bool, stderr: Errors) -> HookRun | None:
         """Run it on `stream`; None when bash has to: nothing was read then."""
-        try:
-            found = self._recognised()
-            expanded = self._expanded(found, ())
-        except NotUnderstood:
-            return None
-        if expanded.file is not None:
+        usable = self._usable(())
+        if usable is None or usable[1].file is not None:
             return None
         if hasattr(stream, "take") and hasattr(stream, "read_within"):
             from bridge.shell.sources import Borrowed
@@ -126,18 +122,21 @@ class HostedFilter:
             source: Source = Borrowed(stream)  # type: ignore[arg-type]
         else:
             source = source_of(stream, end_lines=end_lines)
-        return self._run(found, expanded, (), lambda: source, stderr)
+        return self._run(*usable, (), lambda: source, stderr)
 
     def extract(self, path: str, *, stderr: Errors) -> HookRun | None:
+        usable = self._usable((path,))
+        file = usable[1].file if usable is not None else None
+        if usable is None or file is None or not os.path.isfile(file) or not os.access(file, os.R_OK):
+            return None
+        return self._run(*usable, (path,), lambda: _File(file), stderr)
+
+    def _usable(self, arguments: Sequence[str]) -> tuple[LoopHook, _Expanded] | None:
         try:
             found = self._recognised()
-            expanded = self._expanded(found, (path,))
+            return found, self._expanded(found, arguments)
         except NotUnderstood:
             return None
-        file = expanded.file
-        if file is None or not os.path.isfile(file) or not os.access(file, os.R_OK):
-            return None
-        return self._run(found, expanded, (path,), lambda: _File(file), stderr)
 
     def _run(
         self,
@@ -178,17 +177,12 @@ class HostedFilter:
             f'{show}"${{IFS+=}}${{IFS-}}" "${{SHELLOPTS-}}:${{BASHOPTS-}}" "$PWD" "${{HOME-}}" "${{PATH-}}"'
         )
         with self._shell.start("eval", _function(found.setup + "\n".join(shown), arguments), stderr=NOWHERE) as job:
-            left = b"".join(iter(job.read, b"")).decode("utf-8", "surrogateescape").split("\0")
-        counted: list[list[str]] = []
-        for _ in lists:
-            if not left[0].isdigit():
-                raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold")
-            count = int(left.pop(0))
-            counted.append(left[:count])
-            del left[:count]
-        if len(left) != 6:
-            raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold")
-        ifs, options, folder, home, path, _ = left
+            left = iter(b"".join(iter(job.read, b"")).decode("utf-8", "surrogateescape").split("\0"))
+        try:
+            counted = [[next(left) for _ in range(int(next(left)))] for _ in lists]
+            ifs, options, folder, home, path, _ = left
+        except (ValueError, StopIteration):
+            raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold") from None
         if strange := _STRANGE.intersection(options.split(":")):
             raise NotUnderstood(f"the shell option {min(strange)}")
         if ifs not in ("", "= \t\n") and any(loop.strip for loop in found.loops):
