@@ -135,7 +135,7 @@ class MergeQueue:
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
         git, before = self._git, self._git.head()
         if task.commit != task.base and is_within(git, task.commit, before):
-            return self._merged_before(task)
+            return self._merged_before(task)  # by a host that was killed before it could write that down
         done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
         changed = names(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
         unmerged = names(git.run("diff", "--name-only", "--diff-filter=U", "-z"))

@@ -127,7 +127,6 @@ class _Watched:
         self.folder = Path(order.folder)
         self.why = ""
         self.until: float | None = None
-        self.killed = False
 
     def run(self) -> tuple[str, str, str]:
         order = self.order
@@ -185,7 +184,6 @@ class _Watched:
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
         """Its guardian ends its shells and programs; what has left those is found by its mark."""
-        self.killed = True
         self.why = self.why or "stopped"
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge.git.repository import ALL_WORK, Repository
+from bridge.swarm.order import Order
 from bridge.swarm.supervisor import tree_of
 from bridge.swarm.trees import add_tree, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.swarm.order import Order
     from tests.swarm.projects import Project
 
 
@@ -42,10 +41,10 @@ def test_what_was_written_is_saved(project: Project, tmp_path: Path, how: str) -
         (tree / ".git").symlink_to(other)
     elif how == "elsewhere":
         (tree / ".git").write_text(f"gitdir: {other}\n")
-    order = SimpleNamespace(
-        project=str(tree), tree=str(tree), source=str(project.path), kind="plain", home="", branch="task"
-    )
-    found = tree_of(cast("Order", order))
+    names = ("run_folder", "folder", "task", "top", "home", "base", "kept", "lock")
+    unused: dict[str, Any] = dict.fromkeys(names, "")
+    where: dict[str, Any] = {"project": str(tree), "tree": str(tree), "source": str(project.path), "branch": "task"}
+    found = tree_of(Order(**unused, **where, attempt=1, kind="plain"))
     found.files = ALL_WORK
     saved = save(found, branch="task", kept="kept", message="x", copied={})
     assert not saved.unsaved
