@@ -96,7 +96,6 @@ class Attempts:
         for name in ("max_cost", "max_tokens", "price_in", "price_out"):
             if options.get(name) is None and getattr(self._caps, name) is not None:
                 options[name] = getattr(self._caps, name)
-        me = identify()
         first = _FIRST_PORT + zlib.crc32(self._record.run.encode()) % _BLOCKS * 200
         return Order(
             run_folder=os.fspath(self._folder),
@@ -126,7 +125,7 @@ class Attempts:
                 NOTIFY: "",  # the swarm does, once
             },
             timeout=self._record.task_seconds,
-            host=(me.pid, me.started, me.boot),
+            host=identify(),
             run=self._record.run,
         )
 

@@ -56,15 +56,16 @@ def work(version: str, packed: bytes) -> Delivery:
     if version != __version__:
         raise RuntimeError(f"ralph-bridge is {__version__} on {socket.gethostname()}, and {version} at the host")
     parcel: Parcel = pickle.loads(packed)  # noqa: S301 - the engine has run this function in the same way
-    home = home_of(parcel.project, parcel.order)
+    order = parcel.order
+    home = state_folder() / "swarm-worker" / parcel.project / order.run / f"{order.task}-{order.attempt}"
     where = f"{socket.gethostname()}:{home}"
     try:
         git = transport.bare(home / "repo.git")
-        link = DaskWorker(parcel.order) if parcel.dask else HubWorker(parcel.order, git)
+        link = DaskWorker(order) if parcel.dask else HubWorker(order, git)
         if link.asked():
             return _nothing(Result("interrupted", "stopped", "it was asked to end before it began"), where)
-        if not AttemptHub(parcel.order).claim(git, socket.gethostname()):
-            return _nothing(parcel.order.begun_twice(), where)
+        if not AttemptHub(order).claim(git, socket.gethostname()):
+            return _nothing(order.begun_twice(), where)
     except (BridgeError, OSError) as error:
         return _nothing(Result("interrupted", type(error).__name__, str(error)), where)
     try:
@@ -80,10 +81,6 @@ def work(version: str, packed: bytes) -> Delivery:
         over.set()
         relay.join()
     return deliver(order, result, where)
-
-
-def home_of(project: str, order: Order) -> Path:
-    return state_folder() / "swarm-worker" / project / order.run / f"{order.task}-{order.attempt}"
 
 
 def _nothing(result: Result, where: str) -> Delivery:
@@ -131,7 +128,6 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
         file.write(home / "scripts" / name)
         options[kind] = os.fspath(home / "scripts" / name)
     write = {name: text for name, text in order.write.items() if not _left_so(git, parcel, order.prefix + name)}
-    me = identify()
     settings = {name: os.environ[name] for name in parcel.names if name in os.environ}
     if settings:
         options["settings"] = {**options.get("settings", {}), **settings}
@@ -148,13 +144,12 @@ def _prepared(parcel: Parcel, home: Path, git: Repository) -> Order:
         wanted=(),
         write=write,
         options=options,
-        host=(me.pid, me.started, me.boot),
+        host=identify(),
         elsewhere=False,
     )
     _report(local, "placed", where=f"{socket.gethostname()}:{home}")
-    own = os.environ.get(OWN_FILES, "")
     add_tree(local.repository(), tree, branch=local.branch, base=local.base, lock=Path(local.lock))
-    if own:
+    if own := os.environ.get(OWN_FILES, ""):
         copy_files(Path(own), tree, order.wanted)
     lacks = [*parcel.withheld, *missing(order.wanted, tree), *(set(parcel.names) - {*settings})]
     if lacks := missing(lacks, tree):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -90,30 +90,9 @@ class PermanentFailure:
     text: str = ""
 
 
-_INNER_KEYS = (
-    "has_completion_signal",
-    "is_test_only",
-    "is_stuck",
-    "has_progress",
-    "files_modified",
-    "format_confidence",
-    "confidence_score",
-    "exit_signal",
-    "tasks_completed_this_loop",
-    "tests_status",
-    "fix_plan_completed_delta",
-    "has_progress_tracking_mismatch",
-    "work_summary",
-    "output_length",
-    "has_permission_denials",
-    "permission_denial_count",
-    "denied_commands",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What one run of a CLI came to, for ``.response_analysis`` (the first group) and for the engine.
+    """What one run of a CLI came to, for ``.response_analysis`` (the first group, in its order) and for the engine.
 
     Attributes:
         timestamp: UTC, whole seconds.
@@ -196,17 +175,13 @@ class Analysis:
         return replace(self, has_completion_signal=False, exit_signal=False)
 
     def to_json(self) -> str:
-        inner: dict[str, Any] = {key: getattr(self, key) for key in _INNER_KEYS}
+        names = [each.name for each in fields(self)]
+        begin, end = names.index("has_completion_signal"), names.index("usage")
+        inner: dict[str, Any] = {name: getattr(self, name) for name in names[begin:end]}
         if self.output_format == "json":
             # Whoever adds up a log must not add up what a session had used before.
             usage = NO_USAGE if self.usage.cumulative else self.usage
             inner |= {key: getattr(usage, key) for key in AMOUNTS}
             inner["session_id"] = self.session_id
-        document = {
-            "loop_number": self.loop_number,
-            "timestamp": self.timestamp,
-            "output_file": self.output_file,
-            "output_format": self.output_format,
-            "analysis": inner,
-        }
+        document = {name: getattr(self, name) for name in names[:begin]} | {"analysis": inner}
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
