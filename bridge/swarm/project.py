@@ -14,7 +14,7 @@ from bridge.loops import kind_of
 from bridge.records import read_text
 from bridge.setups import kinds
 from bridge.setups.model import IN_WORK_TREES
-from bridge.swarm.tasks import format_of
+from bridge.swarm.tasks import PlanFormat
 from bridge.swarm.trees import common_folder, names, repository
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Repository
     from bridge.setups.model import SetupKind
-    from bridge.swarm.tasks import PlanFormat, Task
+    from bridge.swarm.tasks import Task
 
 INCLUDE = ".worktreeinclude"
 TASK_FILE = ".ralph_bridge.task.md"
@@ -212,7 +212,7 @@ def open_project(
         files=files_of(kind, folder, home),
         plan=next((name for name in plans if (folder / name).is_file()), plans[0] if own.plan.always else None),
         home=home,
-        format=format_of(own.plan, folder),
+        format=PlanFormat(own.plan, folder),
     )
 
 

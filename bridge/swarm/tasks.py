@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.loop.plan import plan_items, with_only, with_ticks
 from bridge.resources import likely
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from bridge.loop.plan import PlanItem
@@ -77,53 +76,33 @@ def from_plan(
     return tasks
 
 
-class TasksReader(Protocol):
-    """Reads the tasks of a plan."""
+@dataclass(frozen=True, slots=True)
+class PlanFormat:
+    """What a swarm does with the plan of a kind of setup, in a project's folder."""
 
-    def __call__(self, text: str, name: str, *, by_heading: bool = False) -> list[Task]:
-        """Give a plan's open tasks; `name` is its file's, for messages; `by_heading`: a section is one task."""
+    plan: PlanKind
+    folder: Path
 
+    def tasks(self, text: str, name: str, *, by_heading: bool = False) -> list[Task]:
+        """Read its open tasks; the arguments as for `from_plan`."""
+        if self.plan.planned is not None and (given := self.plan.planned(text)) is not None:
+            return _from_planned(given, name, by_heading=by_heading)
+        aside = self.plan.aside(self.folder, text) if self.plan.aside is not None else ()
+        return from_plan(text, name, by_heading=by_heading, wide=self.plan.wide, aside=aside)
 
-class PlanFormat(NamedTuple):
-    """What a swarm does with a plan.
+    def only(self, text: str, boxes: Collection[str]) -> str:
+        """The plan without the tasks of others; one whose tasks aren't boxes stays whole."""
+        return with_only(text, boxes, wide=self.plan.wide) if self.plan.planned is None else text
 
-    Attributes:
-        tasks: reads them.
-        only: gives the plan without the tasks of others.
-        done: gives the plan with what a task's merge has done, and what of that it doesn't have.
-    """
-
-    tasks: TasksReader
-    only: Callable[[str, Collection[str]], str]
-    done: Callable[[str, Collection[str]], tuple[str, list[str]]]
-
-
-def format_of(plan: PlanKind, folder: Path) -> PlanFormat:
-    if plan.planned is not None and plan.ticked is not None:
-        return PlanFormat(partial(from_planned, plan.planned), lambda text, _boxes: text, plan.ticked)
-    if plan.aside is not None:
-        return PlanFormat(partial(_without, plan.aside, folder), with_only, with_ticks)
-    if plan.wide:
-        wide = partial(from_plan, wide=True)
-        return PlanFormat(wide, partial(with_only, wide=True), partial(with_ticks, wide=True))
-    return PlanFormat(from_plan, with_only, with_ticks)
+    def done(self, text: str, boxes: Collection[str]) -> tuple[str, list[str]]:
+        """The plan with what a task's merge has done, and what of that it doesn't have."""
+        if self.plan.ticked is not None:
+            return self.plan.ticked(text, boxes)
+        return with_ticks(text, boxes, wide=self.plan.wide)
 
 
-def from_planned(
-    read: Callable[[str], Sequence[PlannedTask] | None], text: str, name: str, *, by_heading: bool = False
-) -> list[Task]:
-    """Read a plan of tasks that depend on each other: those that nothing blocks; else boxes.
-
-    Args:
-        read: gives its tasks that can be started; None: it has boxes.
-        text, name, by_heading: as for `from_plan`.
-
-    Raises:
-        ConfigurationError: no task can be started.
-    """
-    given = read(text)
-    if given is None:
-        return from_plan(text, name, by_heading=by_heading)
+def _from_planned(given: Sequence[PlannedTask], name: str, *, by_heading: bool) -> list[Task]:
+    """Tasks that depend on each other; those that can be started."""
     if not given:
         raise ConfigurationError(
             f"{name}: no task can be started: all are complete, or wait for one that is blocked"
@@ -146,12 +125,6 @@ def from_planned(
             Task(ids[key], one_line(titles[key]), prompt, tuple(ids[each] for each in sorted(needs)), boxes)
         )
     return check(found)
-
-
-def _without(
-    aside: Callable[[Path, str], Collection[int]], folder: Path, text: str, name: str, *, by_heading: bool = False
-) -> list[Task]:
-    return from_plan(text, name, by_heading=by_heading, aside=aside(folder, text))
 
 
 # -- files -------------------------------------------------------------------------------------------

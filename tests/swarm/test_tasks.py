@@ -9,7 +9,7 @@ import pytest
 from bridge import ConfigurationError
 from bridge.loop.plan import plan_items, with_only, with_ticks
 from bridge.setups import kinds
-from bridge.swarm.tasks import PlanFormat, Task, check, format_of, from_lines, from_plan, from_yaml
+from bridge.swarm.tasks import PlanFormat, Task, check, from_lines, from_plan, from_yaml
 
 PLAN = """# Plan
 
@@ -56,7 +56,7 @@ Status: planned
 
 
 def of_kind(name: str, folder: Path | None = None) -> PlanFormat:
-    return format_of(kinds()[name].plan, folder or Path())
+    return PlanFormat(kinds()[name].plan, folder or Path())
 
 
 def test_the_planned_tasks_of_an_implementation_plan() -> None:
