@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import time
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.shell import Shell
@@ -21,27 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.shell.jobs import Job
+    from bridge.stream.filters.hosted import HookRun
 
 _PAUSE = 0.03  # s: after which the beginning of a line is shown
 _LOOP = LineLoop(name="line", keep_last=True, ignored=True)
-
-
-class Filtering(Protocol):
-    @property
-    def status(self) -> int | None:
-        """0 to 255 once it has ended."""
-
-    def read(self) -> bytes:
-        """The next piece of output, as soon as there is one; b"" at the end."""
-
-    def read_within(self, seconds: float | None) -> bytes | None:
-        """The same; None when there is nothing for so long."""
-
-    def terminate(self) -> None:
-        """End it, from another thread; what it has printed can still be read."""
-
-    def close(self) -> None:
-        """End it and free everything. May be repeated."""
 
 
 class Display:
@@ -51,7 +34,7 @@ class Display:
     It closes itself at its end; before that, `close` or a ``with`` block does.
     """
 
-    def __init__(self, filtering: Filtering) -> None:
+    def __init__(self, filtering: Job | HookRun) -> None:
         self._filtering = filtering
         self._text = self._texts()
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.git.repository import Repository
-    from bridge.swarm.links import HostEnd
 
 _LOOK = 0.2
 _MOST = 300
@@ -72,7 +71,7 @@ class Courier(Executor):
     def __init__(self, engine: Executor, *, hub: str, line: DaskHost | None = None) -> None:
         self._engine = engine
         self._hub = hub
-        self._line: HostEnd = line or HubHost()
+        self._line = line or HubHost()
         self._pool = ThreadPoolExecutor(16, "courier")
         self._over = threading.Event()
         self._threads: dict[str, threading.Thread] = {}

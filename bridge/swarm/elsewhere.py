@@ -33,7 +33,6 @@ from bridge.swarm.trees import Saved, add_tree, copy_files, resolve
 
 if TYPE_CHECKING:
     from bridge.git.repository import Repository
-    from bridge.swarm.links import WorkerEnd
 
 OWN_FILES = "RALPH_BRIDGE_SWARM_FILES"
 """Variable on the worker: a folder with its own copies of the files that ``.worktreeinclude`` names."""
@@ -198,7 +197,7 @@ def _report(order: Order, event: str, **facts: str) -> None:
 # -- meanwhile ---------------------------------------------------------------------------------------
 
 
-def _relay(link: WorkerEnd, order: Order, over: threading.Event) -> None:
+def _relay(link: DaskWorker | HubWorker, order: Order, over: threading.Event) -> None:
     offset, asked, last = 0, "", False
     while not last:
         last = over.wait(_LOOK)

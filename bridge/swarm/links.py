@@ -1,6 +1,8 @@
 """The line between the host and a worker that sees none of its files: by the refs of a hub, or by Dask.
 
-Workers report events, and ask what is asked of them. A host that is gone shows by its signs, which
+Both have an end for the host, which listens to what workers report (task, attempt, number of the line, line) and
+shows them that it lives and what it asks for (`beat`: each so many seconds), and one for an attempt, which reports
+lines and says what is asked: '', ``soon``, ``now``, ``kill``. A host that is gone shows by its signs, which
 change no more: the clocks of two machines aren't compared.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError
@@ -22,32 +24,6 @@ if TYPE_CHECKING:
 
 _HUB_LOOK, _HUB_SILENCE = 2.0, 180.0
 _DASK_ANSWER, _DASK_SILENCE = 10.0, 60.0
-
-
-class HostEnd(Protocol):
-    """The host's end of the lines of all attempts.
-
-    Attributes:
-        beat: seconds between two signs of the host.
-    """
-
-    beat: float
-
-    def listen(self, run: str, take: Callable[[str, int, int, str], None]) -> None:
-        """Hand on what workers report as it comes: task, attempt, number of the line, line."""
-
-    def announce(self, order: Order, asked: str) -> None:
-        """Show the workers of an order's swarm that the host lives, and what it asks for."""
-
-
-class WorkerEnd(Protocol):
-    """The end of one attempt."""
-
-    def report(self, lines: list[str]) -> None:
-        """Carry events to the host."""
-
-    def asked(self) -> str:
-        """What is asked: '', ``soon``, ``now``, ``kill``. A host that is gone asks for ``now``."""
 
 
 class Silence:
