@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Self
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.shell import Shell
 from bridge.shell.sources import Source
-from bridge.stream.filters.hosted import NOWHERE, refused
+from bridge.stream.filters.hosted import refused
 from bridge.stream.filters.loops import JqProgram, LineLoop
-from bridge.stream.filters.running import FilterRun
+from bridge.stream.filters.running import NOWHERE, FilterRun, Jobs
 from bridge.stream.filters.shelltext import NotUnderstood
 from bridge.stream.jq import COMMANDS
 
 if TYPE_CHECKING:
     import os
     import select
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from bridge.shell.jobs import Job
     from bridge.stream.filters.hosted import HookRun
@@ -100,18 +100,19 @@ class LiveFilter:
     """
 
     def __init__(self, program: str, *, env: Mapping[str, str] | None, cwd: str | os.PathLike[str]) -> None:
-        self._words = ("-j", program)
+        words = ("-j", program)
         self._shell = Shell(env=env, cwd=cwd, commands=COMMANDS)
+        self._jobs = Jobs(self._shell, ("jq", *words), NOWHERE, grace=0.1)
         self._lines = _Lines()
         self._run: FilterRun | None = None
         self.gave_up = False
         try:
-            parsed = JqProgram.of(self._words)
+            parsed = JqProgram.of(words)
             if reason := refused(self._shell, parsed):
                 raise NotUnderstood(reason)
-            self._run = FilterRun(_LOOP, parsed, self._lines, self)
+            self._run = FilterRun(_LOOP, parsed, self._lines, self._jobs)
         except NotUnderstood:
-            tried = self._shell.call("jq", *self._words)
+            tried = self._shell.call("jq", *words)
             if not tried.ok:
                 self.close()
                 raise ConfigurationError(
@@ -145,7 +146,7 @@ class LiveFilter:
 
     def _alone(self, line: bytes, end: float) -> bytes | None:
         shown: list[bytes] = []
-        with self.alone(line) as job:
+        with self._jobs.alone(line) as job:
             while piece := job.read_within(max(0.0, end - time.monotonic())):
                 shown.append(piece)
             return None if piece is None else b"".join(shown)
@@ -154,14 +155,6 @@ class LiveFilter:
         if self._run is not None:
             self._run.close()
         self._shell.close()
-
-    # -- what the run starts -----------------------------------------------------------------------------
-
-    def jq(self, words: Sequence[str], stdin: Source) -> Job:
-        return self._shell.start("jq", *words, stdin=stdin, stderr=NOWHERE, grace=0.1)
-
-    def alone(self, lines: bytes) -> Job:
-        return self._shell.start("jq", *self._words, stdin=lines, stderr=NOWHERE, grace=0.1)
 
 
 def _until_settled(run: FilterRun, end: float) -> bytes | None:

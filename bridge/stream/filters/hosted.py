@@ -6,25 +6,23 @@ import os
 import re
 import signal
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell.protocol import quote
 from bridge.shell.sources import Source, source_of
 from bridge.stream.filters.loops import JqProgram, LineLoop, Marks
 from bridge.stream.filters.recognise import recognise
-from bridge.stream.filters.running import FilterRun
+from bridge.stream.filters.running import NOWHERE, FilterRun, Jobs
 from bridge.stream.filters.shelltext import NotUnderstood
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bridge.shell import Shell
-    from bridge.shell.jobs import Errors, Job
+    from bridge.shell.jobs import Errors
     from bridge.stream.filters.loops import LoopHook
 
 _LEFT = 128 + signal.SIGPIPE  # what a filter ends with whose reader has gone
-NOWHERE = Path(os.devnull)
 _STRANGE = frozenset({"xpg_echo", "xtrace", "verbose", "noexec", "nocasematch", "posix"})
 _VERSION = re.compile(r"jq-1\.[6-8](?:\.[0-9]+)?(?:[-+].*)?")
 
@@ -77,20 +75,6 @@ class HookRun:
     def close(self) -> None:
         self._status = _LEFT if self._status is None else self._status
         self._run.close()
-
-
-class _InBash(NamedTuple):
-    """What a run starts: see `bridge.stream.filters.running.JobStarter`."""
-
-    shell: Shell
-    code: str
-    stderr: Errors
-
-    def jq(self, words: Sequence[str], stdin: Source) -> Job:
-        return self.shell.start("jq", *words, stdin=stdin, stderr=NOWHERE)
-
-    def alone(self, lines: bytes) -> Job:
-        return self.shell.start("eval", self.code, stdin=lines, stderr=self.stderr)
 
 
 class HostedFilter:
@@ -148,7 +132,7 @@ class HostedFilter:
     ) -> HookRun:
         def start(loop: LineLoop, program: JqProgram) -> Callable[[], FilterRun]:
             code = _function(f"{found.setup}{loop.text}", arguments)
-            return lambda: FilterRun(loop, program, source(), _InBash(self._shell, code, stderr))
+            return lambda: FilterRun(loop, program, source(), Jobs(self._shell, ("eval", code), stderr))
 
         return HookRun([start(*each) for each in expanded.loops], succeeds=found.succeeds)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import select
 import time
 from collections import deque
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell.sources import Source
 from bridge.stream.filters.loops import LineReader, Marks, Sort, sort
@@ -14,22 +16,29 @@ from bridge.stream.filters.loops import LineReader, Marks, Sort, sort
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from bridge.shell.jobs import Job
+    from bridge.shell import Shell
+    from bridge.shell.jobs import Errors, Job
     from bridge.stream.filters.loops import JqProgram, LineLoop
 
+NOWHERE = Path(os.devnull)
 _MOST_WAITING = 4 << 20  # bytes of lines that are not settled yet; above it no more are read
 _MOST_HELD = 1 << 20  # bytes of one line's output that are held back until it is complete
 _TICK = 100  # ms: how often to look where the system has no pidfd
 
 
-class JobStarter(Protocol):
-    """What a run lets bash start."""
+class Jobs(NamedTuple):
+    """What a run lets bash start: a jq for many lines, and what is run on a few of them alone."""
+
+    shell: Shell
+    on_few: tuple[str, ...]
+    stderr: Errors
+    grace: float | None = None
 
     def jq(self, words: Sequence[str], stdin: Source) -> Job:
-        """One jq for many lines."""
+        return self.shell.start("jq", *words, stdin=stdin, stderr=NOWHERE, grace=self.grace)
 
     def alone(self, lines: bytes) -> Job:
-        """The loop itself, on a few lines."""
+        return self.shell.start(*self.on_few, stdin=lines, stderr=self.stderr, grace=self.grace)
 
 
 class _Way(Enum):
@@ -57,9 +66,9 @@ class _Feed(Source):
 
 
 class FilterRun:
-    def __init__(self, loop: LineLoop, program: JqProgram, source: Source, commands: JobStarter) -> None:
+    def __init__(self, loop: LineLoop, program: JqProgram, source: Source, jobs: Jobs) -> None:
         self._loop = loop
-        self._commands = commands
+        self._jobs = jobs
         self._source = source
         self._reader = LineReader(keep_last=loop.keep_last)
         marks = Marks.new()
@@ -73,7 +82,7 @@ class FilterRun:
         self._ended = False  # nothing is left of the source
         self._stopped = False  # nobody wants more
         self._feed = _Feed(self, b"")
-        self._jq = commands.jq(self._words, self._feed)
+        self._jq = jobs.jq(self._words, self._feed)
         self._asked: Job | None = None
         self._last = b""  # line that may decide on the status
         self._known = (b"", 0)  # status of a line that bash was asked about
@@ -178,7 +187,7 @@ class FilterRun:
             if piece == b"":
                 again = b"".join(line for way, line in self._queue if way is _Way.JQ)
                 self._feed = _Feed(self, again)
-                self._jq = self._commands.jq(self._words, self._feed)
+                self._jq = self._jobs.jq(self._words, self._feed)
             elif piece is None and not self._over():
                 self._wait()
             if self._over():
@@ -272,7 +281,7 @@ class FilterRun:
         return output
 
     def _ask(self, lines: bytes) -> Iterator[bytes | None]:
-        with self._commands.alone(lines) as self._asked:
+        with self._jobs.alone(lines) as self._asked:
             while (piece := self._asked.read_within(self._left())) != b"":
                 yield piece
             self._known = lines, self._asked.status or 0
@@ -286,7 +295,7 @@ class FilterRun:
             return 0
         if self._last == self._known[0]:
             return self._known[1]
-        with self._commands.alone(self._last) as job:
+        with self._jobs.alone(self._last) as job:
             while job.read():
                 pass
             return job.status or 0
