@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.stream.filters.loops import JqCall, LineLoop, LoopHook, Printing, Test
-from bridge.stream.filters.shelltext import NotUnderstood, constant, prepared, variables_of
+from bridge.stream.filters.shelltext import NotUnderstood, constant, prepared, refuse_if, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,8 +27,7 @@ def recognise(definition: str, functions: Collection[str] = ()) -> LoopHook:
     if "\\\n" in definition or "\0" in definition or "`" in definition:
         raise NotUnderstood("a line continued with a backslash, backquotes, or a NUL")
     source, found = _parsed(definition)
-    if len(found) != 1 or found[0].kind != "function":
-        raise NotUnderstood("not one function definition")
+    refuse_if(len(found) != 1 or found[0].kind != "function", "not one function definition")
     body = found[0].body
     if body.redirects or body.list[0].word != "{" or len(body.list) != 3:
         raise NotUnderstood("a function whose body isn't in braces, or is redirected as a whole")
@@ -62,8 +61,7 @@ class _LoopReader:
         return self.source[node.pos[0] : node.pos[1]]
 
     def usual(self, command: str) -> None:
-        if command in self.functions:
-            raise NotUnderstood(f"`{command}` is a function or alias of the script")
+        refuse_if(command in self.functions, f"`{command}` is a function or alias of the script")
 
     def words(self, node: Any) -> list[str]:
         """The words of a simple command without redirections; nothing for anything else."""
@@ -87,8 +85,7 @@ class _LoopReader:
                 rows.append([("", part)])
             elif operator in ("&&", "||"):
                 rows[-1].append((operator, part))
-            if part.kind == "operator" and operator not in (";", "\n", "&&", "||"):
-                raise NotUnderstood(f"`{operator}`")
+            refuse_if(part.kind == "operator" and operator not in (";", "\n", "&&", "||"), f"`{operator}`")
             if part.kind != "operator":
                 operator = ";"
         return rows
@@ -144,14 +141,12 @@ class _LoopReader:
 
     def check_setup(self, row: list[tuple[str, Any]]) -> None:
         node = row[0][1]
-        if node.kind != "command" or not node.parts:
-            raise NotUnderstood("several commands, one after the other")
+        refuse_if(node.kind != "command" or not node.parts, "several commands, one after the other")
         if len(row) == 2 and row[1][0] == "||":
             words = self.words(row[1][1])
             if self.file_test(node) and words[:1] == ["return"] and re.fullmatch("[0-9]{0,3}", "".join(words[1:])):
                 return
-        if len(row) != 1:
-            raise NotUnderstood("several commands, one after the other")
+        refuse_if(len(row) != 1, "several commands, one after the other")
         words = [self.text(part) for part in node.parts]
         if words[0] in ("local", "declare", "typeset"):
             self.usual(words.pop(0))
@@ -159,8 +154,7 @@ class _LoopReader:
             raise NotUnderstood(f"the command `{words[0][:40]}`")
         for word in words:
             name, _, value = word.partition("=")
-            if not _NAME.fullmatch(name) or _KEPT.fullmatch(name):
-                raise NotUnderstood(f"an assignment to {name}")
+            refuse_if(not _NAME.fullmatch(name) or _KEPT.fullmatch(name), f"an assignment to {name}")
             variables_of(value)
 
     def file_test(self, node: Any) -> bool:
@@ -176,8 +170,7 @@ class _LoopReader:
     def loop(self, outer: Any) -> LineLoop:
         node = outer.list[0]
         parts = node.parts
-        if len(parts) != 5 or parts[2].word != "do" or parts[0].word != "while":
-            raise NotUnderstood("an unusual `while`")
+        refuse_if(len(parts) != 5 or parts[2].word != "do" or parts[0].word != "while", "an unusual `while`")
         file = None
         for redirect in outer.redirects:
             if redirect.kind != "redirect" or redirect.type != "<" or redirect.input not in (None, 0) or file:
@@ -193,8 +186,7 @@ class _LoopReader:
     def reading(self, node: Any) -> tuple[bool, bool]:
         """``IFS= read -r name``, perhaps ``|| [ -n "$name" ]``: whether blanks go, and the last line counts."""
         rows = self.statements(node)
-        if len(rows) != 1 or rows[0][0][1].kind != "command":
-            raise NotUnderstood("an unusual condition of the loop")
+        refuse_if(len(rows) != 1 or rows[0][0][1].kind != "command", "an unusual condition of the loop")
         (_, read), *rest = rows[0]
         words = [self.text(part) for part in read.parts]
         strip = words[:1] != ["IFS="]
@@ -202,8 +194,7 @@ class _LoopReader:
         self.usual("read")
         if len(words) != 3 or words[:2] != ["read", "-r"] or not _NAME.fullmatch(words[2]):
             raise NotUnderstood(f"`{' '.join(words)[:40]}` (what is understood is `read -r NAME`)")
-        if _KEPT.fullmatch(words[2]):
-            raise NotUnderstood(f"an assignment to {words[2]}")
+        refuse_if(_KEPT.fullmatch(words[2]), f"an assignment to {words[2]}")
         self.name = words[2]
         if rest and (len(rest) != 1 or rest[0][0] != "||" or self.test(rest[0][1]) != Test("-n")):
             raise NotUnderstood("an unusual condition of the loop")
@@ -279,8 +270,7 @@ class _LoopReader:
                 return
             loop.on_failure = self.printing(rest[0][1])
             loop.ignored = loop.on_failure is not None
-        if rest and not loop.ignored:
-            raise NotUnderstood("more than `|| true` behind jq")
+        refuse_if(rest and not loop.ignored, "more than `|| true` behind jq")
 
     def branches(self, parts: list[Any], loop: LineLoop) -> None:
         if len(parts) not in (5, 7) or parts[2].word != "then" or parts[4].word not in ("else", "fi"):
@@ -290,20 +280,16 @@ class _LoopReader:
             raise NotUnderstood("an `if` on something else than the line")
         yes, no = parts[3], parts[5] if len(parts) == 7 else None
         if self.plain(yes):
-            if no is None:
-                raise NotUnderstood("an `if` without jq")
+            refuse_if(no is None, "an `if` without jq")
             yes, no, test = no, yes, replace(test, negated=not test.negated)
         rows = self.statements(yes)
-        if len(rows) != 1:
-            raise NotUnderstood("several commands, one after the other, in the loop")
+        refuse_if(len(rows) != 1, "several commands, one after the other, in the loop")
         self.filtering(rows[0], loop)
-        if loop.only is not None:
-            raise NotUnderstood("an `if` within an `if`")
+        refuse_if(loop.only is not None, "an `if` within an `if`")
         loop.only = test
         if no is not None and not self.nothing(no, "continue"):
             loop.otherwise = self.printing(no)
-            if loop.otherwise is None:
-                raise NotUnderstood("two branches of which none is plain")
+            refuse_if(loop.otherwise is None, "two branches of which none is plain")
 
     def plain(self, node: Any) -> bool:
         return self.printing(node) is not None or self.nothing(node, "continue")
@@ -332,8 +318,7 @@ class _LoopReader:
         inner = value[1:-1] if value.startswith('"') and value.endswith('"') else value
         if not _NAME.fullmatch(name) or _KEPT.fullmatch(name) or name == self.name or inner.startswith("$(("):
             raise NotUnderstood(f"an assignment to {name}")
-        if not inner.startswith("$(") or not inner.endswith(")"):
-            raise NotUnderstood(f"the value of {name}")
+        refuse_if(not inner.startswith("$(") or not inner.endswith(")"), f"the value of {name}")
         behind = rows[0][1:]
         if behind and (len(behind) != 1 or behind[0][0] != "||" or not self.nothing(behind[0][1])):
             raise NotUnderstood(f"more than `|| true` behind the value of {name}")
@@ -361,15 +346,13 @@ class _LoopReader:
         source, found = _parsed(text + "; :")
         reader = _LoopReader(source, source, self.functions)
         reader.name = self.name
-        if len(found) != 1 or found[0].kind != "list":
-            raise NotUnderstood(f"the value of {name}")
+        refuse_if(len(found) != 1 or found[0].kind != "list", f"the value of {name}")
         rows = reader.statements(found[0])
         if len(rows) != 2 or len(rows[1]) != 1 or reader.words(rows[1][0][1]) != [":"]:
             raise NotUnderstood(f"the value of {name}")
         inner = LineLoop(name=self.name)
         reader.filtering(rows[0], inner)
-        if inner.only is not None or inner.on_failure is not None:
-            raise NotUnderstood(f"the value of {name}")
+        refuse_if(inner.only is not None or inner.on_failure is not None, f"the value of {name}")
         return inner.jq
 
     # -- jq --------------------------------------------------------------------------------------------
@@ -404,12 +387,10 @@ class _LoopReader:
                 quiet = True
             else:
                 raise NotUnderstood(f"the redirection {self.text(part)[:40]}")
-        if not words or words[0] != "jq":
-            raise NotUnderstood(f"the command `{(words or ['?'])[0][:40]}` in the loop")
+        refuse_if(not words or words[0] != "jq", f"the command `{(words or ['?'])[0][:40]}` in the loop")
         self.usual("jq")
         if feed is None:
             raise NotUnderstood("a jq that reads the loop's own input")
         for word in words[1:]:
-            if self.name in variables_of(word):
-                raise NotUnderstood(f"jq with a word that depends on ${self.name}")
+            refuse_if(self.name in variables_of(word), f"jq with a word that depends on ${self.name}")
         return JqCall(tuple(words[1:]), feed, quiet)

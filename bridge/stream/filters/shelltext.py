@@ -9,6 +9,11 @@ class NotUnderstood(Exception):
     """Bash runs the hook; the message says why, for people."""
 
 
+def refuse_if(odd: object, reason: str) -> None:
+    if odd:
+        raise NotUnderstood(reason)
+
+
 # -- for bashlex ---------------------------------------------------------------------------------------
 
 _PLAIN = re.compile(r"[^'\"\\$`()<#\[]+")
