@@ -19,9 +19,9 @@ from bridge.errors import HookExited, HookFailed, UnknownAgent
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.shell.script import absolute
+from bridge.stream import COMMANDS
 from bridge.stream.display import Display
 from bridge.stream.filters import HostedFilter
-from bridge.stream.jq import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,7 +16,7 @@ from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
 from bridge.shell.protocol import quote
 from bridge.shell.script import absolute
-from bridge.stream.jq import COMMANDS
+from bridge.stream import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

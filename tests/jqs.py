@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.stream.jq import provided
+from bridge.stream import provided_jq
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-OURS = provided()
+OURS = provided_jq()
 """The one that comes with us: its libjq is `Filter`'s own, its reading of the input the command's."""
 NO_JQ = "no jq command to compare with"
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.shell import Shell
 from bridge.shell.sources import Source
+from bridge.stream import COMMANDS
 from bridge.stream.filters.hosted import refused
 from bridge.stream.filters.loops import JqProgram, LineLoop
 from bridge.stream.filters.running import NOWHERE, FilterRun, Jobs
 from bridge.stream.filters.shelltext import NotUnderstood
-from bridge.stream.jq import COMMANDS
 
 if TYPE_CHECKING:
     import os

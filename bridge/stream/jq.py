@@ -1,4 +1,4 @@
-"""jq where there is no command: the one that scripts are given, and a filter in a process of ours.
+"""A jq filter in a process of ours, for what imitates no hook.
 
 What people see of a run comes from :class:`bridge.stream.display.LiveFilter`.
 """
@@ -11,9 +11,7 @@ import json
 import os
 import re
 import signal
-import sys
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bridge.errors import ConfigurationError
@@ -21,24 +19,6 @@ from bridge.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-
-def provided() -> list[str]:
-    """How to start `bridge.stream.jq_command`; empty where the binding ``jq`` (or Python itself) can't be found.
-
-    ``-I`` and ``-S`` keep the environment, the working folder and site-packages out: that halves the time to start.
-    """
-    from importlib.util import find_spec
-
-    found = find_spec("jq")
-    if found is None or not found.origin or not sys.executable:
-        return []
-    return [sys.executable, "-I", "-S", "-B", str(Path(__file__).with_name("jq_command.py")), found.origin]
-
-
-COMMANDS = {"jq": provided}
-"""What `bridge.shell.Shell` is given as ``commands``."""
-
-# -- a filter without the command --------------------------------------------------------------------
 
 # Strings leave the engine as strings, everything else as [JSON text], because the binding would turn
 # 1.0 into 1 and round big integers; an error is caught as [message, null], because the binding drops

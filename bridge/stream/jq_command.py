@@ -1,6 +1,6 @@
 """A ``jq`` command for machines that have none, on the libjq inside the PyPI binding ``jq``.
 
-Run as a program, in a Python of its own that loads nothing else of ours (`bridge.stream.jq` says how)::
+Run as a program, in a Python of its own that loads nothing else of ours (`bridge.stream.provided_jq` says how)::
 
     python -I -S -B jq_command.py LIBRARY [ARGUMENT]...
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agent import Agent
 from bridge.shell.environment import provide
-from bridge.stream.jq import COMMANDS
+from bridge.stream import COMMANDS
 from bridge.verify.recordings import Recording, quoted, recordings_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 
 from bridge.errors import ShellDied
 from bridge.shell import Shell
-from bridge.stream.jq import COMMANDS, provided
+from bridge.stream import COMMANDS, provided_jq
 from tests import jqs
 
 if TYPE_CHECKING:
@@ -241,6 +241,6 @@ def test_e_a_jq_on_path_comes_first(bash: str, tmp_path: Path, without_jq: str) 
 
 def test_e_there_may_be_nothing_to_provide(bash: str, without_jq: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", None)
-    assert provided() == []
+    assert provided_jq() == []
     with Shell(bash=bash, commands=COMMANDS, env={**os.environ, "PATH": without_jq}) as shell:
         assert shell.provided == frozenset()

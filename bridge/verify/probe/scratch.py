@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bridge.process.ladder import send
 from bridge.process.table import environments
 from bridge.shell.environment import provide
-from bridge.stream.jq import COMMANDS
+from bridge.stream import COMMANDS
 from bridge.verify.probe.far import StandIns
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell import Shell
+from bridge.stream import COMMANDS
 from bridge.stream.filters import HostedFilter
-from bridge.stream.jq import COMMANDS
 from tests import jqs
 
 if TYPE_CHECKING:
