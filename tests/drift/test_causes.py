@@ -9,11 +9,13 @@ import pytest
 
 from bridge.drift import _as_known
 from bridge.drift.drivers import _answer
+from bridge.drift.known import locate_hooks
 from bridge.drift.report import DriftFinding, DriftStatus, failed, passed, warning
 from bridge.drift.runs import CliRun, both_ends, complaint
 from bridge.help_text import option_errors, read_help
 from bridge.process.argv import resolve
 from bridge.resources import shipped
+from bridge.verify.facts import facts_of
 from tests.cli.conftest import Project, project
 
 __all__ = ["project"]
@@ -127,3 +129,10 @@ def test_of_events_with_other_names_nobody_is_sent_to_look_for_an_option() -> No
     assert "pass the option" in hints[0].hint
     assert "events" in hints[1].hint
     assert "option" not in hints[1].hint
+
+
+def test_where_a_finding_is_does_not_follow_from_its_words() -> None:
+    facts = facts_of(b"# a driver\ndriver_build_command() { :; }\n")
+    found = [failed("starts", "status 1: error in cli.js, line 3"), failed("options", "--x is not an option")]
+    located = [*locate_hooks([found[0], replace(found[1], located=True)], "driver", facts)]
+    assert [(each.hook, each.line) for each in located] == [("driver_build_command", 2), ("", None)]
