@@ -146,7 +146,14 @@ def _fold(hook: str, facet: str, examples: Sequence[Example]) -> Iterable[Behavi
         concerned = [examples[number] for number in sorted(numbers)]
         where, exact = _in_common([example.case for example in concerned], everything)
         yield BehaviourChange(
-            hook, facet, "changed", tuple(agreed), len(concerned), len(examples), where, exact, concerned[0]
+            hook,
+            facet,
+            hunks=tuple(agreed),
+            cases=len(concerned),
+            of=len(examples),
+            where=where,
+            exact=exact,
+            example=concerned[0],
         )
 
 

@@ -112,7 +112,8 @@ def inputs() -> Iterator[BuildInputs]:
         for context, session in product(_CONTEXTS, _SESSIONS):
             labelled = zip(names, labels, strict=True)
             case = (("session", session), ("context", context), *labelled, ("prompt", prompt))
-            build = Build(PROMPT_FILE, _CONTEXTS[context], _SESSIONS[session], resume, output, mode, tools)
+            build = Build(resume=resume, output=output, mode=mode, tools=tools)
+            build = build._replace(context=_CONTEXTS[context], session=_SESSIONS[session])
             yield BuildInputs(case, _PROMPTS[prompt], build)
 
 

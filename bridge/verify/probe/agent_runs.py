@@ -18,13 +18,13 @@ from bridge.verify.budget import strain
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.bench import SEVERAL
 from bridge.verify.probe.box import box
-from bridge.verify.probe.commands import strings_in_json
+from bridge.verify.probe.commands import encoded, strings_in_json
 from bridge.verify.probe.far import REPLACED, UNFOLLOWED, why_unjudged
 from bridge.verify.probe.state import HookResult, ProbeFailed
 from bridge.verify.recordings import Recording, recordings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from bridge.shell import Shell
     from bridge.verify.probe.state import Watched
@@ -216,25 +216,29 @@ class AgentRuns(Probe):
                 end_session(process)
                 self.cut("agent_invoke")
                 rest, errors, status = b"", b"", None
-        control = self.scratch.control
-        if not (control / "stdin").exists():
-            unfollowed = self.scratch.stand_ins.unfollowed()
-            return InvokeRun(False, "", status, bytes(out) + rest, errors, early, unfollowed=unfollowed)
-        argv = (control / "argv").read_bytes().split(b"\0") if (control / "argv").exists() else []
-        words = tuple(a.decode(errors="replace") for a in argv if a)
-        folder = (control / "cwd").read_text().rstrip("\n") if (control / "cwd").exists() else ""
-        stdin = (control / "stdin").read_bytes()
+        run = InvokeRun(
+            started=False, prompt="", status=status, stdout=bytes(out) + rest, stderr=errors, early=early
+        )
+        if not (self.scratch.control / "stdin").exists():
+            return run._replace(unfollowed=self.scratch.stand_ins.unfollowed())
+        argv, stdin = self.scratch.recorded("argv").split("\0"), self.scratch.recorded("stdin")
         way, far, cli = self._way_of_the_prompt(argv, stdin), list[str](), os.path.basename(self.cli() or "")
         unfollowed = cli if cli in UNFOLLOWED else ""
         if way and cli in REPLACED and not unfollowed:
-            line = [self.cli() or "", *(os.fsdecode(word) for word in argv[:-1])]
-            arrival = self.far_end(line, [word for word in line if PROMPT.strip() not in word], stdin)
+            line = [self.cli() or "", *argv[:-1]]
+            words = [word for word in line if PROMPT.strip() not in word]
+            arrival = self.far_end(line, words, encoded(stdin))
             if given := arrival.given:
                 far = given[:-1]
-                way = self._way_of_the_prompt([os.fsencode(word) for word in far], os.fsencode(given[-1]))
+                way = self._way_of_the_prompt(far, given[-1])
             unfollowed = arrival.unfollowed if not way or not given else ""
-        return InvokeRun(
-            True, way, status, bytes(out) + rest, errors, early, words, folder, tuple(far), unfollowed=unfollowed
+        return run._replace(
+            started=True,
+            prompt=way,
+            argv=tuple(encoded(word).decode(errors="replace") for word in argv if word),
+            folder=self.scratch.recorded("cwd").rstrip("\n"),
+            far=tuple(far),
+            unfollowed=unfollowed,
         )
 
     def _to_the_end(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
@@ -249,14 +253,14 @@ class AgentRuns(Probe):
                 if time.monotonic() > end:
                     raise
 
-    def _way_of_the_prompt(self, argv: list[bytes], stdin: bytes) -> str:
-        text = PROMPT.encode().rstrip(b"\n")
-        given = strings_in_json(os.fsdecode(stdin)) if stdin.lstrip()[:1] in (b"{", b"[", b'"') else ()
-        if text in (stdin.rstrip(b"\n"), *(os.fsencode(each.rstrip("\n")) for each in given)):
+    def _way_of_the_prompt(self, argv: Sequence[str], stdin: str) -> str:
+        text = PROMPT.rstrip("\n")
+        given = strings_in_json(stdin) if stdin.lstrip()[:1] in ("{", "[", '"') else ()
+        if text in (each.rstrip("\n") for each in (stdin, *given)):
             return "stdin"
         if any(text in argument for argument in argv):
             return "argument"
-        return "path" if any(PROMPT_FILE.encode() in argument for argument in argv) else ""
+        return "path" if any(PROMPT_FILE in argument for argument in argv) else ""
 
     def _argv(self, code: str) -> list[str]:
         code = f"{_LOG}\n{self.host()}\n{self.trace}. {shlex.quote(self.script)} >&2\n{code}"

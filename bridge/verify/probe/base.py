@@ -310,13 +310,15 @@ class Probe(Bench):
                 self.cut(hook)
             if trouble == "exited" and error.state_lost:
                 trouble = "died"  # bash itself ended, whatever the script called
-            result = HookResult(hook, error.status or 0, error.stdout, error.stderr, trouble)
+            result = HookResult(
+                hook, status=error.status or 0, stdout=error.stdout, stderr=error.stderr, trouble=trouble
+            )
             if trouble != "exited":
                 self._stuck[hook] = result
             return result
         self.budget.came_back(hook, time.monotonic() - began)
         value = next(iter(reply.values.values()), None)
-        return HookResult(hook, reply.status, reply.stdout, reply.stderr, "", value)
+        return HookResult(hook, status=reply.status, stdout=reply.stdout, stderr=reply.stderr, value=value)
 
     def evaluate(self, code: str) -> None:
         with contextlib.suppress(HookError):

@@ -156,13 +156,13 @@ def _plain_quotes(found: re.Match[str]) -> str:
 
     parts = re.split(r"(\\(?:[0-7]{1,3}|.))", found[1], flags=re.DOTALL)
     whole = b"".join(
-        byte(escape) if (escape := re.fullmatch(r"\\([0-7]{1,3}|.)", part, re.DOTALL)) else _bytes(part)
+        byte(escape) if (escape := re.fullmatch(r"\\([0-7]{1,3}|.)", part, re.DOTALL)) else encoded(part)
         for part in parts
     )
     return shlex.quote(whole.decode("utf-8", "surrogateescape"))
 
 
-def _bytes(text: str) -> bytes:
+def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 

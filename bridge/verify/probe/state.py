@@ -163,16 +163,16 @@ def state_of(printed: str) -> ShellState | None:
         return None
     flags, cwd, ifs, positional, shopts, options, umask, descriptors, names, host, traps = parts[:11]
     return ShellState(
-        flags,
-        cwd,
-        ifs,
-        positional,
-        frozenset(filter(None, (shopts + options).splitlines())),
-        traps.replace("\r", ""),
-        umask.strip(),
-        frozenset(descriptors.split()),
-        frozenset(n for n in names.split() if not n.startswith("__rb_")),
-        host,
+        flags=flags,
+        cwd=cwd,
+        ifs=ifs,
+        positional=positional,
+        options=frozenset(filter(None, (shopts + options).splitlines())),
+        traps=traps.replace("\r", ""),
+        umask=umask.strip(),
+        descriptors=frozenset(descriptors.split()),
+        names=frozenset(n for n in names.split() if not n.startswith("__rb_")),
+        host=host,
     )
 
 
