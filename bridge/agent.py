@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from bridge import resources
 from bridge.contract import agent_contract
 from bridge.contract.scripts import check_parses
-from bridge.errors import HookExited, HookFailed, UnknownAgent
+from bridge.errors import HookExited, HookFailed
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
 from bridge.shell.script import absolute
@@ -66,7 +66,7 @@ def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     Raises:
         UnknownAgent: there is none, or the name holds ``/`` or ``..``.
     """
-    return resources.find_script(name, "agents", folders, UnknownAgent)
+    return resources.find_script("agent", name, folders)
 
 
 class Agent(LoadedScript):

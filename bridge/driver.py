@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.errors import HookExited, HookFailed, UnknownDriver
+from bridge.errors import HookExited, HookFailed
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell
 from bridge.shell.protocol import quote
@@ -31,7 +31,7 @@ def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
     Raises:
         UnknownDriver: there is none, or the name holds ``/`` or ``..`` (as the bash controller refuses it).
     """
-    return resources.find_script(name, "drivers", folders, UnknownDriver, without=resources.NOT_DRIVERS)
+    return resources.find_script("driver", name, folders)
 
 
 class Driver(LoadedScript):

@@ -63,11 +63,7 @@ def find(script: str, folders: Folders) -> Path:
         return path
     kind, name = resources.split_kind(script)
     if names_agent(script, folders):
-        from bridge.agent import find as find_agent
-
-        return find_agent(name, folders.agents)
-    from bridge.driver import find as find_driver
-
+        return resources.find_script("agent", name, folders.agents)
     drivers = names("driver", folders)
     if kind is None and name and name not in drivers:
         agents = names("agent", folders)
@@ -78,7 +74,7 @@ def find(script: str, folders: Folders) -> Path:
             f"  searched: {', '.join(map(str, searched))}\n"
             "  next: name one of these, or give a path, such as ./my.sh"
         )
-    return find_driver(name, folders.drivers)
+    return resources.find_script("driver", name, folders.drivers)
 
 
 def named_scripts(kind: Kind, folders: Folders) -> Iterator[NamedScript]:
@@ -92,7 +88,7 @@ def named_scripts(kind: Kind, folders: Folders) -> Iterator[NamedScript]:
     for folder in _folders(kind, folders):
         for path in sorted(folder.glob("*.sh")):
             shipped = folder == resources.shipped(f"{kind}s")
-            if path.stem in found or path.stem in _no_scripts(kind):
+            if path.stem in found or path.stem in resources.no_scripts(kind):
                 continue
             if shipped or kind_of_file(path) == kind:
                 found[path.stem] = NamedScript(path.stem, path, kind, shipped)
@@ -101,12 +97,8 @@ def named_scripts(kind: Kind, folders: Folders) -> Iterator[NamedScript]:
 
 def names(kind: Kind, folders: Folders) -> list[str]:
     """The names of all scripts where those of a kind lie; nothing is read."""
-    return resources.scripts_in(_folders(kind, folders), without=_no_scripts(kind))
+    return resources.scripts_in(kind, _folders(kind, folders))
 
 
 def _folders(kind: Kind, folders: Folders) -> tuple[Path, ...]:
     return (*(folders.drivers if kind == "driver" else folders.agents), resources.shipped(f"{kind}s"))
-
-
-def _no_scripts(kind: Kind) -> frozenset[str]:
-    return resources.NOT_DRIVERS if kind == "driver" else frozenset()

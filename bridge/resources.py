@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
     from typing import Literal
 
-    from bridge.errors import ConfigurationError
-
+    Kind = Literal["driver", "agent"]
 
 _PACKAGE = Path(__file__).parent
 NOT_DRIVERS = frozenset({"cursor-agent-wrapper"})
@@ -35,7 +34,7 @@ def is_name(script: str | os.PathLike[str]) -> bool:
     )
 
 
-def split_kind(name: str) -> tuple[Literal["driver", "agent"] | None, str]:
+def split_kind(name: str) -> tuple[Kind | None, str]:
     """Take a name apart: ``agent:codex`` means the agent ``codex``, where a driver is called so, too.
 
     >>> split_kind("agent:codex"), split_kind("codex")
@@ -47,7 +46,7 @@ def split_kind(name: str) -> tuple[Literal["driver", "agent"] | None, str]:
     return ("agent", rest) if colon and kind == "agent" else (None, name)
 
 
-def as_given(script: str, kind: Literal["driver", "agent"]) -> str:
+def as_given(script: str, kind: Kind) -> str:
     """A name without its kind; a path so that it leads to the same file from anywhere.
 
     Raises:
@@ -56,7 +55,7 @@ def as_given(script: str, kind: Literal["driver", "agent"]) -> str:
     return _of_kind(script, kind) if is_name(script) else os.path.abspath(script)
 
 
-def _of_kind(name: str, kind: Literal["driver", "agent"]) -> str:
+def _of_kind(name: str, kind: Kind) -> str:
     given, bare = split_kind(name)
     if given not in (None, kind):
         from bridge.errors import ConfigurationError
@@ -83,39 +82,37 @@ def shown_script(path: Path) -> str:
     return str(path)
 
 
-def find_script(
-    name: str,
-    kind: str,
-    folders: Iterable[str | os.PathLike[str]],
-    unknown: type[ConfigurationError],
-    *,
-    without: Collection[str] = (),
-) -> Path:
-    """The script called `name` of one kind (``drivers``, ``agents``): in `folders`, then among the shipped ones.
-
-    without: names of files that lie there and are none.
+def find_script(kind: Kind, name: str, folders: Iterable[str | os.PathLike[str]]) -> Path:
+    """The script of that name: in `folders`, then among the shipped ones.
 
     Raises:
-        unknown: there is none, or the name holds ``/`` or ``..`` (as the bash controllers refuse it).
+        UnknownDriver, UnknownAgent: there is none, or the name holds ``/`` or ``..``, refused as in bash.
     """
-    noun: Literal["driver", "agent"] = "driver" if kind == "drivers" else "agent"
-    name = _of_kind(name, noun)
+    from bridge import errors
+
+    unknown = errors.UnknownDriver if kind == "driver" else errors.UnknownAgent
+    name = _of_kind(name, kind)
     if not name or "/" in name or ".." in name or "\0" in name:
-        raise unknown(f"{name!r} is not {_a(noun)} name: it must not be empty or contain '/' or '..'")
-    searched = [*map(Path, folders), shipped(kind)]
+        raise unknown(f"{name!r} is not {_a(kind)} name: it must not be empty or contain '/' or '..'")
+    searched = [*map(Path, folders), shipped(f"{kind}s")]
     for folder in searched:
-        if (found := folder / f"{name}.sh").is_file() and name not in without:
+        if (found := folder / f"{name}.sh").is_file() and name not in no_scripts(kind):
             return found
-    known = scripts_in(searched, without=without)
+    known = scripts_in(kind, searched)
     raise unknown(
-        f"no {noun} is called {name!r}.{likely(name, known)} Known: {', '.join(known) or 'none'}\n"
+        f"no {kind} is called {name!r}.{likely(name, known)} Known: {', '.join(known) or 'none'}\n"
         f"  searched: {', '.join(map(str, searched))}"
     )
 
 
-def scripts_in(folders: Iterable[Path], *, without: Collection[str] = ()) -> list[str]:
-    """The names of all scripts in `folders`, but for those of files that are none."""
-    return sorted({path.stem for folder in folders for path in folder.glob("*.sh")} - set(without))
+def scripts_in(kind: Kind, folders: Iterable[Path]) -> list[str]:
+    """The names of all scripts where those of a kind lie; nothing is read."""
+    return sorted({path.stem for folder in folders for path in folder.glob("*.sh")} - no_scripts(kind))
+
+
+def no_scripts(kind: Kind) -> frozenset[str]:
+    """The names of files that lie among those of a kind, and are none."""
+    return NOT_DRIVERS if kind == "driver" else frozenset()
 
 
 def likely(name: str, known: Iterable[str]) -> str:

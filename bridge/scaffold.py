@@ -82,8 +82,8 @@ def _check(name: str, cli: str | None) -> None:
 
 
 def _shipped(kind: Kind) -> Iterator[Path]:
-    names = resources.scripts_in([resources.shipped(f"{kind}s")], without=resources.NOT_DRIVERS)
-    yield from (resources.shipped(f"{kind}s") / f"{name}.sh" for name in names)
+    folder = resources.shipped(f"{kind}s")
+    yield from (folder / f"{name}.sh" for name in resources.scripts_in(kind, [folder]))
 
 
 def _programs(kind: Kind, script: Path) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
-from bridge.verify.probe.scratch import PROMPT, Scratch
+from bridge.verify.probe.commands import PROMPT
+from bridge.verify.probe.scratch import Scratch
 
 
 def test_what_others_make_meanwhile_is_neither_blamed_nor_removed() -> None:

@@ -106,7 +106,7 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *,
     from bridge.driver import Driver
 
     name = settings.platform_driver
-    own = resources.scripts_in(folder.drivers, without=resources.NOT_DRIVERS)
+    own = resources.scripts_in("driver", folder.drivers)
     source = settings.sources["platform_driver"]
     if own and name not in own and "/" not in name and source.kind != "option":
         places = ", ".join(folder.name_of(each) for each in folder.drivers)

@@ -93,7 +93,7 @@ def _installed(case: BlankCase) -> list[str]:
     from bridge.driver import Driver
 
     found = []
-    for name in resources.scripts_in([resources.shipped("drivers")], without=resources.NOT_DRIVERS):
+    for name in resources.scripts_in("driver", [resources.shipped("drivers")]):
         try:
             with Driver.load(name, env=dict(case.env), timeout=5) as driver:
                 if shutil.which(driver.cli_binary(), path=case.env.get("PATH")):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, distinct, excerpt
 from bridge.verify.model import ERROR, WARNING, Aspect, Harm
-from bridge.verify.probe.scratch import LISTED
+from bridge.verify.probe.commands import LISTED
 from bridge.verify.registry import Problem, driver
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks import because, excerpt
 from bridge.verify.command_line import shell_name
 from bridge.verify.model import INFO, Aspect, Harm
-from bridge.verify.probe.commands import MISSING, SESSION, Build
+from bridge.verify.probe.commands import FILES, MISSING, SESSION, Build
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
-from bridge.verify.probe.scratch import FILES
 from bridge.verify.registry import CannotTell, Problem, driver
 
 if TYPE_CHECKING:

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
 from bridge.verify.model import INFO, Aspect, Harm
-from bridge.verify.probe.commands import SESSION, Build, spoilt_json, strings_in_json
+from bridge.verify.probe.commands import (
+    PROMPT_FILE,
+    PROMPT_PARTS,
+    SESSION,
+    Build,
+    part_file,
+    spoilt_json,
+    strings_in_json,
+)
 from bridge.verify.probe.far import WRAPPERS
-from bridge.verify.probe.scratch import PROMPT_FILE, PROMPT_PARTS, part_file
 from bridge.verify.registry import CannotTell, Problem, driver
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from bridge.errors import ConfigurationError, HookError, ScriptInvalid
 from bridge.shell import script
 from bridge.verify.budget import Budget
 from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.commands import Build
+from bridge.verify.probe.commands import PROMPT_FILE, Build
 from bridge.verify.probe.driver import DriverProbe
-from bridge.verify.probe.scratch import PROMPT_FILE
 from bridge.verify.recordings import streamed
 from bridge.verify.subject import Subject
 

@@ -13,11 +13,58 @@ from urllib.parse import unquote
 
 from bridge.shell.protocol import quote
 from bridge.verify.probe.far import why_unjudged
-from bridge.verify.probe.scratch import PROMPT_FILE
 from bridge.verify.probe.state import HookResult, ProbeFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+# -- what a script is given ----------------------------------------------------------------------------------
+
+PROMPT_FILE = ".ralph/PROMPT.md"
+LISTED = ("all.md", "all)", "Write(all)", "Edit(all.md)")
+"""Files of the project that an unquoted `*`, `*.md`, `Bash(git *)` or `Write(*)` would turn into."""
+PROMPT = "Do the next open task of the plan.\n\nOne task at a time, with its tests.\n"
+
+PROMPT_PARTS = {
+    ".ralph/PROMPT-hard.md": {
+        "two blanks or a tab": "Keep  these\tas they are",
+        "quotes": "Keep \"these\" and 'those', it's said",
+        "substitutions": "Keep $(touch rb-evaluated) and `touch rb-evaluated` and $HOME",
+        "backslashes": "Keep \\n and \\\\ as they are",
+        "percent signs": "Keep 100% and %s as they are",
+        "globs": "Keep * and {a,b} and !x as they are",
+        "blanks at the beginning of a line": "Keep\n  these as they are",
+        "many lines": "Keep\nthese\n\nlines\nas\nthey\nare",
+    },
+    ".ralph/PROMPT-long.md": {
+        "letters beyond ASCII": "The plan \u2013 “done” ✓\n",
+        "headings": "# The plan\n\nDo it.\n\n# The end\n",
+        "comments": "<!-- for the agent -->\n\nDo it.\n",
+        "numbered lines": "1. one of the steps\n\n2. another one\n",
+        "no newline at its end": "Do the next task.\n\nThen end",
+        "many lines": "One of many lines.\n" * 121,
+    },
+}
+"""What the prompts hold that hold several things: each by itself tells which of them does not arrive."""
+
+
+def part_file(what: str) -> str:
+    """The file with a prompt that holds only this, whose name has no blanks."""
+    return f".ralph/PROMPT-{what.replace(' ', '-')}.md"
+
+
+FILES = {
+    PROMPT_FILE: PROMPT,
+    ".ralph/PROMPT-hard.md": "Keep  \"these\" 'quotes', $(touch rb-evaluated) and `touch rb-evaluated`,\n\n"
+    "  $HOME, \\n, \\\\, %s, *, {a,b}, !x and \t tabs\nas they are: here\nthe parser\nthen\nstart it\n",
+    ".ralph/PROMPT-dash.md": "- [ ] begin with a dash\n- [ ] and go on\n",
+    ".ralph/PROMPT blank name.md": "The name of this file has blanks.\n",
+    ".ralph/PROMPT-long.md": "# The plan \u2013 wie vereinbart\n\n<!-- for the agent -->\n\n"
+    + "".join(f"{n}. one of many steps; it is “done” when its tests pass ✓\n\n" for n in range(1, 121))
+    + "# The end of the plan",
+    ".ralph/PROMPT-crlf.md": "Lines that were written\r\non another system.\r\n",
+} | dict.fromkeys(LISTED, "")
+FILES |= {part_file(what): text for parts in PROMPT_PARTS.values() for what, text in parts.items()}
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids

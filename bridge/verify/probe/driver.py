@@ -14,8 +14,10 @@ from bridge.shell.protocol import quote
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.bench import DEADLINE
 from bridge.verify.probe.commands import (
+    FILES,
     MISSING,
     OTHER_SESSIONS,
+    PROMPT_FILE,
     SESSION,
     Build,
     LiveCommand,
@@ -23,7 +25,6 @@ from bridge.verify.probe.commands import (
     followed,
 )
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
-from bridge.verify.probe.scratch import FILES, PROMPT_FILE
 from bridge.verify.probe.state import HookResult, LastCommand, ProbeFailed
 from bridge.verify.recordings import recordings_of
 

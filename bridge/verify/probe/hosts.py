@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell.protocol import quote
-from bridge.verify.probe.scratch import PROMPT_FILE
+from bridge.verify.probe.commands import PROMPT_FILE
 
 if TYPE_CHECKING:
     from bridge.verify.probe.commands import Build
