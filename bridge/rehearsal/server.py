@@ -18,12 +18,31 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.errors import ConfigurationError
-from bridge.rehearsal.apis import APIS, INPUT, Api, StreamEvent, refusal, streams, system_texts, user_texts
+from bridge.rehearsal.apis import (
+    GENERATE,
+    INPUT,
+    Api,
+    GenerateContent,
+    Messages,
+    StreamEvent,
+    refusal,
+    streams,
+    system_texts,
+    user_texts,
+)
+from bridge.rehearsal.openai import ChatCompletions, Responses
 from bridge.rehearsal.scenario import ModelTurn, Scenario, message_for, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+_APIS: Mapping[str, Api] = {
+    "/messages": Messages(),
+    "/responses": Responses(),
+    "/chat/completions": ChatCompletions(),
+    **dict.fromkeys(GENERATE, GenerateContent()),
+}
+"""By the end of the path."""
 _MODELS = ("scripted-model", "claude-scripted", "gpt-5.5")
 
 
@@ -117,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path.endswith("/count_tokens"):
             self._json(200, {"input_tokens": INPUT})
             return
-        api = next((api for end, api in APIS.items() if path.endswith(end)), None)
+        api = next((api for end, api in _APIS.items() if path.endswith(end)), None)
         if api is None or not isinstance(request, dict):
             self._json(404, {"error": {"message": "not found", "type": "not_found_error"}})
             return
