@@ -10,6 +10,7 @@ import os
 import re
 from difflib import unified_diff
 from importlib import import_module
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify.model import CheckOutcome, RunFinished, RunStarted, ScriptFinished, Severity
@@ -128,7 +129,7 @@ def _spelled(match: re.Match[str]) -> str:
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
-def one_line(text: str) -> str:
+def inline(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
@@ -140,7 +141,7 @@ def shown(path: Path) -> str:
 
 
 def label(script: ScriptFinished) -> str:
-    return one_line(script.name or script.path.stem)
+    return inline(script.name or script.path.stem)
 
 
 def rows(finding: Finding) -> list[tuple[str, str]]:
@@ -204,18 +205,14 @@ def ranges(numbers: Sequence[int]) -> str:
     >>> ranges([3, 5, 6, 7])
     '3, 5-7'
     """
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1] = [parts[-1][0], number]
-        else:
-            parts.append([number])
-    return ", ".join("-".join(map(str, part)) for part in parts)
+    grouped = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])  # as the numbers rise with their places
+    runs = ([number for _, number in run] for _, run in grouped)
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def diff(path: Path, mend: Mend) -> Iterator[str]:
     """The lines of the unified diff of a mend, as ``git apply`` and ``patch -p1`` take it."""
-    name = one_line(shown(path))
+    name = inline(shown(path))
     old, new = (f"{side}/{name}" if not name.startswith(("/", "..")) else name for side in "ab")
     before, after = (data.decode("utf-8", "surrogateescape").split("\n") for data in (mend.before, mend.after))
     for line in unified_diff(_lines(before), _lines(after), old, new, lineterm=""):

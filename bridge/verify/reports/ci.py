@@ -12,8 +12,8 @@ from bridge.verify.reports import (
     counts,
     described,
     fails,
+    inline,
     label,
-    one_line,
     printable,
     rows,
     shown,
@@ -208,16 +208,16 @@ class LcovReport(Report):
 
     def script(self, script: ScriptFinished) -> None:
         if script.coverage is not None:
-            path = one_line(shown(script.path))
+            path = inline(shown(script.path))
             self._out.writelines(f"{line}\n" for line in _lcov(path, script.coverage))
 
 
 def _lcov(path: str, coverage: Coverage) -> Iterator[str]:
     yield from ("TN:ralph-bridge verify", f"SF:{path}")
     for name, line, _ in coverage.functions:
-        yield f"FN:{line},{one_line(name)}"
+        yield f"FN:{line},{inline(name)}"
     for name, _, times in coverage.functions:
-        yield f"FNDA:{times},{one_line(name)}"
+        yield f"FNDA:{times},{inline(name)}"
     called = sum(times > 0 for _, _, times in coverage.functions)
     yield from (f"FNF:{len(coverage.functions)}", f"FNH:{called}")
     known = coverage.known_branches

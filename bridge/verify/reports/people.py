@@ -11,9 +11,9 @@ from bridge.verify.reports import (
     Report,
     counts,
     diff,
+    inline,
     label,
     missed,
-    one_line,
     printable,
     reached,
     rows,
@@ -56,7 +56,7 @@ class TextReport(Report):
 
     def script(self, script: ScriptFinished) -> None:
         self._count(script)
-        where = one_line(shown(script.path))
+        where = inline(shown(script.path))
         if not self._options.quiet:
             self._line(f"{self._style(where, 'bold')}: {_outcome(script)}")
         for finding in script.findings:
@@ -68,7 +68,7 @@ class TextReport(Report):
             self._rows(missed(script.coverage))
         for unjudged, results in unjudged_by_reason(script).items():
             few = len(results) <= FEW
-            who = ", ".join(one_line(result.code) for result in results) if few else f"{len(results)} checks"
+            who = ", ".join(inline(result.code) for result in results) if few else f"{len(results)} checks"
             words, _, reason = unjudged.partition(": ")
             self._line(f"{where}: {who} {self._style(words, 'magenta')}: {_indented(reason)}")
 
@@ -83,7 +83,7 @@ class TextReport(Report):
     def _finding(self, where: str, finding: Finding) -> None:
         location = f"{where}:{finding.line}" if finding.line else where
         word = self._style(finding.severity.value, _COLOURS[finding.severity], "bold")
-        code = one_line(finding.code)
+        code = inline(finding.code)
         self._line(f"{location}: {code} {word}: {_indented(finding.message)}")
         # Codes of scenarios (feature:line) bring a hint of their own.
         hinted = finding if finding.hint else finding._replace(hint=f"ralph-bridge explain {code}")
@@ -99,8 +99,8 @@ class TextReport(Report):
         self._written |= mend.written
         if mend.written:
             for fixed in mend.fixed:
-                title = one_line(fixed.fix.title if fixed.fix else "")
-                self._line(f"{where}: {one_line(fixed.code)} {self._style('mended', 'green')}: {title}")
+                title = inline(fixed.fix.title if fixed.fix else "")
+                self._line(f"{where}: {inline(fixed.code)} {self._style('mended', 'green')}: {title}")
             return
         for line in diff(path, mend):
             colour = _DIFF_COLOURS.get(line[:1])
@@ -148,7 +148,7 @@ class TextReport(Report):
 
 def _outcome(script: ScriptFinished) -> str:
     if _out_of_scope(script):
-        return f"not run: {one_line(script.reason or 'it defines no hook')}"
+        return f"not run: {inline(script.reason or 'it defines no hook')}"
     if script.kind == "out-of-scope":
         return "can't be verified"
     numbers = [f"{number} {outcome.word}" for outcome in CheckOutcome if (number := tally(script, outcome))]
