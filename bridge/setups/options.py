@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.errors import ConfigurationError
@@ -10,7 +10,7 @@ from bridge.loop.caps import VARIABLES, Caps
 from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.setups.model import Setup, SetupKind
     from bridge.setups.settings import GivenOption
@@ -62,115 +62,71 @@ class Option:
             raise ConfigurationError(f"{self.name} is {value!r}, expected a number{unit} above {self.above:g}")
 
 
-def _option(
-    name: str, type_: str, flag: str = "", metavar: str | None = None, text: str = "", **more: Any
-) -> Option:
-    return Option(name=name, type=type_, flag=flag, metavar=metavar, help=text, **more)
+def _option(default: Any, flag: str = "", metavar: str | None = None, text: str = "", **more: Any) -> Any:
+    """Declare an option as a field; its type for Python callers is the field's, unless `type` says another."""
+    return field(default=default, metadata={"type": "", "flag": flag, "metavar": metavar, "help": text, **more})
 
 
 _PATH = "str | os.PathLike[str]"
 
-OPTIONS: Mapping[str, Option] = {each.name: each for each in (
-    _option("driver", _PATH, "--driver", "NAME|PATH", "The driver to use, by path or name.  [default: claude-code]",
-            completes="DRIVER"),
-    _option("prompt", _PATH, "--prompt", "FILE", "The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]",
-            completes="FILE"),
-    _option("max_iterations", "int", "--max-iterations", "N",
-            "Stop after this many iterations.  [default: 50; no limit in a bmalph setup]", least=1),
-    _option("max_minutes", "float", "--max-minutes", "MINUTES",
-            "Stop after this many minutes, and end the turn that is under way.", above=0, unit="minutes"),
-    _option("max_cost", "float", "--max-cost", "USD", "Start no turn when this much is spent.", above=0),
-    _option("max_tokens", "float", "--max-tokens", "N", "Start no turn when so many tokens are used.", above=0),
-    _option("tokens_per_hour", "float", "--tokens-per-hour", "N",
-            "Wait for the next clock hour after so many tokens.", above=0),
-    _option("price_in", "float", "--price-in", "USD",
-            "Price of a million tokens in, for a CLI that tells no cost.", least=0),
-    _option("price_out", "float", "--price-out", "USD", "Price of a million tokens out, likewise.", least=0),
-    _option("calls", "int", "--calls", "N", "Limit successful turns per clock hour (bmalph setup).",
-            least=1, as_text=True),
-    _option("live", "bool", "--live/--no-live", None, "Show output as it comes.  [default: where supported]",
-            optional=False),
-    _option("promise", "str", "--completion-promise", "TEXT", "Also stop when the assistant promises TEXT."),
-    _option("timeout", "float", "--timeout", "MINUTES", "Time limit for each turn.", above=0, unit="minutes"),
-    _option("retry_delay", "float", "--retry-delay", "SECONDS",
-            "Pause after a failed turn; doubled after each further one.  [default: 5; 30 in a bmalph setup]",
-            least=0),
-    _option("max_failures", "int", "--max-failures", "N",
-            "Stop after this many failed turns in a row; 0: never.", least=0),
-    _option("max_idle", "int", "--max-idle", "N",
-            "Stop after this many turns in a row that changed nothing; 0: never.  [default: 5; not where a"
-            " circuit breaker does that]", least=0, elsewhere="a circuit breaker does that"),
-    _option("resume", "bool", "--no-continue", None, "Start a new session in every iteration.", optional=False),
-    _option("allowed_tools", "str", "--allowed-tools", "LIST",
-            'The tools that the agent may use, such as "Read, Bash(make *)".'),
-    _option("agent", _PATH, "--agent", "NAME|PATH",
-            "The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
-            completes="AGENT"),
-    _option("words", "Sequence[str]", optional=False),
-    _option("task", "str"),
-    _option("process", "bool", "--process", None, "With plan: plan from the process specifications.", python=False),
-    _option("strict", "bool", "--strict-compat", None, "Keep the visible quirks of the original controller.",
-            python=False),
-    _option("lift", "bool", "--no-lift", None, "Let bash run every filter of the agent.", python=False),
-    _option("dry_run", "bool", "--dry-run", None, "Print the command (or the prompt) that would be run, and stop.",
-            python=False),
-    _option("settings", "Mapping[str, str]", optional=False),
-)}  # fmt: skip
-"""Every option by its name, in the order of ``--help``."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What is asked of a loop; not every kind has all of it.
+    """What is asked of a loop, in the order of ``--help``; not every kind has all of it.
 
-    Attributes:
-        driver, agent: name or path of the script; None: as the project says.
-        prompt: prompt file, seen from the project; None: the usual one.
-        words: of a controller's command line.
-        task: what is to be done, in words.
-        max_iterations: then it ends; None: as the setup has it.
-        max_minutes: then it ends, with the turn that is under way; None: never.
-        caps: what the run may use; the project fills in what isn't set.
-        calls: turns per clock hour, as text; None: as the project says.
-        max_failures: failed turns in a row at which it ends; 0: never; None: as the project says.
-        max_idle: turns in a row that change nothing at which it ends; 0: never; None: as the environment says.
-        timeout: minutes that one turn may take; None: as the setup has it.
-        retry_delay: seconds after a failed turn; None: as the setup has it.
-        promise: a completion promise, or None.
-        allowed_tools: tools that the agent may use; None: as the project says.
-        live: show output while it comes.
-        resume: resume the session of the turn before.
-        process: plan from the process specifications.
-        strict: with the visible quirks of the original controller.
-        lift: run filters that start a jq for every line in one jq.
-        dry_run: it is opened to show what would run.
-        settings: globals for the script.
-        given: settings that a controller's own options have named, by field.
+    None stands for what the project, its kind or the environment says.
     """
 
-    driver: str | None = None
-    agent: str | None = None
-    prompt: str | None = None
-    words: Sequence[str] = ()
-    task: str | None = None
-    max_iterations: int | None = None
-    max_minutes: float | None = None
+    # fmt: off
+    driver: str | None = _option(
+        None, "--driver", "NAME|PATH", "The driver to use, by path or name.  [default: claude-code]",
+        type=_PATH, completes="DRIVER")
+    prompt: str | None = _option(
+        None, "--prompt", "FILE", "The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]",
+        type=_PATH, completes="FILE")
+    max_iterations: int | None = _option(
+        None, "--max-iterations", "N",
+        "Stop after this many iterations.  [default: 50; no limit in a bmalph setup]", least=1)
+    max_minutes: float | None = _option(
+        None, "--max-minutes", "MINUTES", "Stop after this many minutes, and end the turn that is under way.",
+        above=0, unit="minutes")
     caps: Caps = field(default_factory=Caps)
-    calls: str | None = None
-    max_failures: int | None = None
-    max_idle: int | None = None
-    timeout: float | None = None
-    retry_delay: float | None = None
-    promise: str | None = None
-    allowed_tools: str | None = None
-    live: bool = True
-    resume: bool = True
-    process: bool = False
-    strict: bool = False
-    lift: bool = True
-    dry_run: bool = False
-    settings: Mapping[str, str] = field(default_factory=dict)
-    given: Mapping[str, GivenOption] = field(default_factory=dict)
+    calls: str | None = _option(  # any text on the command line: it is checked with the project's settings
+        None, "--calls", "N", "Limit successful turns per clock hour (bmalph setup).",
+        type="int", least=1, as_text=True)
+    live: bool = _option(True, "--live/--no-live", None, "Show output as it comes.  [default: where supported]")
+    promise: str | None = _option(
+        None, "--completion-promise", "TEXT", "Also stop when the assistant promises TEXT.")
+    timeout: float | None = _option(
+        None, "--timeout", "MINUTES", "Time limit for each turn.", above=0, unit="minutes")
+    retry_delay: float | None = _option(
+        None, "--retry-delay", "SECONDS",
+        "Pause after a failed turn; doubled after each further one.  [default: 5; 30 in a bmalph setup]", least=0)
+    max_failures: int | None = _option(
+        None, "--max-failures", "N", "Stop after this many failed turns in a row; 0: never.", least=0)
+    max_idle: int | None = _option(
+        None, "--max-idle", "N",
+        "Stop after this many turns in a row that changed nothing; 0: never.  [default: 5; not where a"
+        " circuit breaker does that]", least=0, elsewhere="a circuit breaker does that")
+    resume: bool = _option(True, "--no-continue", None, "Start a new session in every iteration.")
+    allowed_tools: str | None = _option(
+        None, "--allowed-tools", "LIST", 'The tools that the agent may use, such as "Read, Bash(make *)".')
+    agent: str | None = _option(
+        None, "--agent", "NAME|PATH",
+        "The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
+        type=_PATH, completes="AGENT")
+    words: Sequence[str] = _option(())  # of a controller's command line
+    task: str | None = _option(None)  # what is to be done, in words
+    process: bool = _option(
+        False, "--process", None, "With plan: plan from the process specifications.", python=False)
+    strict: bool = _option(
+        False, "--strict-compat", None, "Keep the visible quirks of the original controller.", python=False)
+    lift: bool = _option(True, "--no-lift", None, "Let bash run every filter of the agent.", python=False)
+    dry_run: bool = _option(
+        False, "--dry-run", None, "Print the command (or the prompt) that would be run, and stop.", python=False)
+    settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
+    given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
+    # fmt: on
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> RunOptions:
@@ -194,6 +150,31 @@ class RunOptions:
         """Return the driver or the agent that is asked for, a path so that it leads there from anywhere."""
         given: str | None = getattr(self, name)
         return None if given is None else os_text(as_given(given, name))
+
+
+_CAPS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "max_cost": ("USD", "Start no turn when this much is spent.", {"above": 0}),
+    "max_tokens": ("N", "Start no turn when so many tokens are used.", {"above": 0}),
+    "tokens_per_hour": ("N", "Wait for the next clock hour after so many tokens.", {"above": 0}),
+    "price_in": ("USD", "Price of a million tokens in, for a CLI that tells no cost.", {"least": 0}),
+    "price_out": ("USD", "Price of a million tokens out, likewise.", {"least": 0}),
+}
+
+
+def _options() -> Iterator[Option]:
+    for each in fields(RunOptions):
+        if each.name == "caps":
+            for name, (metavar, text, bound) in _CAPS.items():
+                flag = f"--{name.replace('_', '-')}"
+                yield Option(name=name, type="float", flag=flag, metavar=metavar, help=text, **bound)
+        elif "type" in each.metadata:
+            declared = str(each.type)
+            more = {**each.metadata, "type": each.metadata["type"] or declared.removesuffix(" | None")}
+            yield Option(name=each.name, optional=declared.endswith(" | None"), **more)
+
+
+OPTIONS: Mapping[str, Option] = {each.name: each for each in _options()}
+"""Every option by its name, in the order of ``--help``."""
 
 
 def check(kind: SetupKind, options: RunOptions, *, setup: Setup | None = None, by_flag: bool = False) -> None:
