@@ -32,7 +32,6 @@ from bridge.setups.bmalph.review import (
     findings_text,
     review_context,
     review_due,
-    review_mode,
 )
 from bridge.stream.analysis import Analysis
 from bridge.stream.events import Usage
@@ -198,14 +197,6 @@ def test_the_results_file() -> None:
 )
 def test_review_due(mode: str, facts: ReviewFacts, due: bool) -> None:
     assert review_due(mode, facts) is due
-
-
-def test_the_older_switch_turns_reviews_on() -> None:
-    assert [review_mode("off", True), review_mode("off", False), review_mode("ultimate", True)] == [
-        "enhanced",
-        "off",
-        "ultimate",
-    ]
 
 
 def test_the_reviewers_context_is_short() -> None:

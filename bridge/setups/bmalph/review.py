@@ -79,11 +79,6 @@ class ReviewFacts:
     dirty: bool = False
 
 
-def review_mode(mode: str, enabled: bool) -> str:
-    """Give the mode that counts: an older REVIEW_ENABLED=true means enhanced when the mode is off."""
-    return "enhanced" if mode == "off" and enabled else mode
-
-
 def review_due(mode: str, facts: ReviewFacts) -> bool:
     if not facts.circuit_closed or not (facts.dirty or facts.head != facts.last_head):
         return False

@@ -89,45 +89,40 @@ def _positive(text: str) -> bool:
     return re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", text) is not None and float(text) > 0
 
 
-def _option(names: str, takes: str, text: str, field: str = "", **more: object) -> Flag:
+def flag(names: str, takes: str = "", text: str = "", field: str = "", **more: object) -> Flag:
+    """Declare an option; `names` are separated by blanks."""
     return Flag(names=tuple(names.split()), takes=takes, text=text, field=field, **more)  # type: ignore[arg-type]
 
 
-TIMEOUT = _option(
-    "-t --timeout",
-    "MIN",
-    "minutes that one run may take: 1 to 120 ({default})",
-    "timeout_minutes",
-    check=whole(1, 120),
-    expected="a whole number of minutes from 1 to 120",
-)
-TOOLS = _option("--allowed-tools", "LIST", "tools that the agent may use, separated by commas", "allowed_tools")
+TIMEOUT = flag("-t --timeout", "MIN", "minutes that one run may take: 1 to 120 ({default})", "timeout_minutes",
+               check=whole(1, 120), expected="a whole number of minutes from 1 to 120")  # fmt: skip
+TOOLS = flag("--allowed-tools", "LIST", "tools that the agent may use, separated by commas", "allowed_tools")
 COMMON: tuple[Flag, ...] = (
-    _option("-h --help", "", "this text", action=("help",)),
-    _option("-c --calls", "N", "{meaning} ({default})", "max_calls_per_hour"),
-    _option("-p --prompt", "FILE", "the prompt (.ralph/PROMPT.md)", "prompt_file", check=bool, expected="a file"),
-    _option("-s --status", "", "show status.json", action=("status",)),
-    _option("-m --monitor", "", "run in tmux, with the live log and the status beside it", mark="monitor"),
-    _option("-v --verbose", "", "{meaning}", "verbose"),
-    _option("-l --live", "", "show the agent's output while it comes", mark="live"),
+    flag("-h --help", "", "this text", action=("help",)),
+    flag("-c --calls", "N", "{meaning} ({default})", "max_calls_per_hour"),
+    flag("-p --prompt", "FILE", "the prompt (.ralph/PROMPT.md)", "prompt_file", check=bool, expected="a file"),
+    flag("-s --status", "", "show status.json", action=("status",)),
+    flag("-m --monitor", "", "run in tmux, with the live log and the status beside it", mark="monitor"),
+    flag("-v --verbose", "", "{meaning}", "verbose"),
+    flag("-l --live", "", "show the agent's output while it comes", mark="live"),
     TIMEOUT,
-    _option("--reset-circuit", "", "close the circuit breaker and reset the session", action=("reset-circuit",)),
-    _option("--circuit-status", "", "show the circuit breaker", action=("circuit-status",)),
-    _option("--auto-reset-circuit", "", "close an open circuit breaker at start", "cb_auto_reset"),
-    _option("--reset-session", "", "reset the session", action=("reset-session",)),
-    _option("--output-format", "FORMAT", "json or text ({default})", "output_format",
+    flag("--reset-circuit", "", "close the circuit breaker and reset the session", action=("reset-circuit",)),
+    flag("--circuit-status", "", "show the circuit breaker", action=("circuit-status",)),
+    flag("--auto-reset-circuit", "", "close an open circuit breaker at start", "cb_auto_reset"),
+    flag("--reset-session", "", "reset the session", action=("reset-session",)),
+    flag("--output-format", "FORMAT", "json or text ({default})", "output_format",
             check=lambda text: text in ("json", "text"), expected="json or text"),
     TOOLS,
-    _option("--no-continue", "", "start a new session in every run", "session_continuity", value="false"),
-    _option("--session-expiry", "H", "{meaning} ({default})", "session_expiry_hours",
+    flag("--no-continue", "", "start a new session in every run", "session_continuity", value="false"),
+    flag("--session-expiry", "H", "{meaning} ({default})", "session_expiry_hours",
             check=whole(1), expected="hours, at least 1"),
 )  # fmt: skip
 """What both have."""
 
 OWN: tuple[Flag, ...] = (
-    _option("--max-iterations", "N", "end after N runs (never)", check=whole(1),
+    flag("--max-iterations", "N", "end after N runs (never)", check=whole(1),
             expected="a whole number, at least 1"),
-    _option("--max-minutes", "MIN", "end after MIN minutes (never)", check=_positive,
+    flag("--max-minutes", "MIN", "end after MIN minutes (never)", check=_positive,
             expected="minutes, more than 0, such as 90 or 0.5"),
 )  # fmt: skip
 """What neither original has."""

@@ -43,20 +43,9 @@ def tmux_commands(
     run = f"{shlex.join([*handed, *loop, *live, *options])}; echo; read -r -p 'The loop has ended. Enter closes.' _"
     log = shlex.join(["tail", "-n", "100", "-F", str(folder / "live.log")])
     location = ["-c", str(folder.project)]
+    new = ["tmux", "new-session", "-d", "-s", session, "-x", "220", "-y", "50", *location]
     return (
-        [
-            "tmux",
-            "new-session",
-            "-d",
-            "-s",
-            session,
-            "-x",
-            "220",
-            "-y",
-            "50",
-            *location,
-            shlex.join(["bash", "-c", run]),
-        ],
+        [*new, shlex.join(["bash", "-c", run])],
         ["tmux", "split-window", "-h", "-t", f"={session}:", *location, log],
         ["tmux", "split-window", "-v", "-t", f"={session}:", *location, shlex.join([*handed, *watch])],
         ["tmux", "select-pane", "-t", f"={session}:{_LOOP}"],

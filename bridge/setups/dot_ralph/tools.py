@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from bridge.driver import Driver
     from bridge.setups.dot_ralph.common import CommonSettings
 
 OPTION = "--allowed-tools"
@@ -20,20 +21,7 @@ OPTION = "--allowed-tools"
 _WITH_ARGUMENT = re.compile(r"([^()]+)\(.+\)", re.DOTALL)
 
 
-class Allowing(Protocol):
-    """What is asked of a :class:`bridge.Driver`."""
-
-    def display_name(self) -> str:
-        """Return the name for people."""
-
-    def supports_tool_allowlist(self) -> bool:
-        """Say whether it passes such a list on."""
-
-    def valid_tools(self) -> list[str]:
-        """Return the patterns of the tools that it knows."""
-
-
-def about_tools(settings: CommonSettings, driver: Allowing) -> str:
+def about_tools(settings: CommonSettings, driver: Driver) -> str:
     """Say what people should know of the list before the loop starts; '' for nothing.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError
 from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
-from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, usage, whole
+from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, flag, usage, whole
 from bridge.setups.frankbria.adoption import hand_over, installed
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.reading import allowed_tools
@@ -43,38 +43,36 @@ _FLAGS: tuple[Flag, ...] = (
     *(each for each in COMMON if each not in (TIMEOUT, TOOLS) and "--live" not in each.names),
     replace(TIMEOUT, check=_minutes, expected="minutes from 1 to 120, or a part of them such as 0.5"),
     replace(TOOLS, check=_tools, expected="names of tools, such as Read,Bash(git *),mcp__server__tool"),
-    Flag(names=("-l", "--live"), field="live", text="{meaning}"),
-    Flag(names=("--dry-run",), field="dry_run", text="{meaning}"),
-    Flag(names=("-n",), field="notifications", text="notify on the desktop, else ring the bell; so does --notify"),
-    Flag(names=("-b", "--backup"), field="backup", text="{meaning}"),
-    Flag(names=("--rollback",), action=("rollback",), rest=True,
-         text="[BRANCH]: check such a branch out; without one, list them"),
-    Flag(names=("--show-tool-args",), field="show_tool_args", text="{meaning}"),
+    flag("-l --live", "", "{meaning}", "live"),
+    flag("--dry-run", "", "{meaning}", "dry_run"),
+    flag("-n", "", "notify on the desktop, else ring the bell; so does --notify", "notifications"),
+    flag("-b --backup", "", "{meaning}", "backup"),
+    flag("--rollback", "", "[BRANCH]: check such a branch out; without one, list them", action=("rollback",),
+         rest=True),
+    flag("--show-tool-args", "", "{meaning}", "show_tool_args"),
 )  # fmt: skip
 """The original's that we have."""
 
 _OURS: tuple[Flag, ...] = (
     *OWN,
-    Flag(names=("--driver",), takes="NAME|PATH",
-         text="run another CLI than claude, through one of our drivers or yours"),
-    Flag(names=("--max-failures",), takes="N", field="retry_limit",
-         text="end after N failed runs in a row (never; equal ones open the circuit breaker)"),
-    Flag(names=("--retry-delay",), takes="SECONDS", field="retry_seconds", text="{meaning} ({default})"),
-    Flag(names=("--max-cost",), takes="USD", field="max_cost", text="end when so much is spent"),
-    Flag(names=("--max-tokens",), takes="N", field="max_tokens", text="end when so many are used"),
-    Flag(names=("--tokens-per-hour",), takes="N", field="tokens_per_hour",
-         text="wait for the next clock hour after so many"),
-    Flag(names=("--price-in",), takes="USD", field="price_in", text="{meaning}"),
-    Flag(names=("--price-out",), takes="USD", field="price_out", text="{meaning}"),
-    Flag(names=("--notify",), takes="COMMAND|URL", optional=True, field="notifications", text="tell somebody else"),
-    Flag(names=("--notify-on",), takes="LIST", text="says of what (docs/notify.md)"),
-    Flag(names=("--completion-promise",), takes="TEXT", text="end when the agent promises TEXT, too"),
-    Flag(names=("--set",), takes="NAME=VALUE", text="any setting of .ralphrc, or a global of the driver",
+    flag("--driver", "NAME|PATH", "run another CLI than claude, through one of our drivers or yours"),
+    flag("--max-failures", "N", "end after N failed runs in a row (never; equal ones open the circuit breaker)",
+         "retry_limit"),
+    flag("--retry-delay", "SECONDS", "{meaning} ({default})", "retry_seconds"),
+    flag("--max-cost", "USD", "end when so much is spent", "max_cost"),
+    flag("--max-tokens", "N", "end when so many are used", "max_tokens"),
+    flag("--tokens-per-hour", "N", "wait for the next clock hour after so many", "tokens_per_hour"),
+    flag("--price-in", "USD", "{meaning}", "price_in"),
+    flag("--price-out", "USD", "{meaning}", "price_out"),
+    flag("--notify", "COMMAND|URL", "tell somebody else", "notifications", optional=True),
+    flag("--notify-on", "LIST", "says of what (docs/notify.md)"),
+    flag("--completion-promise", "TEXT", "end when the agent promises TEXT, too"),
+    flag("--set", "NAME=VALUE", "any setting of .ralphrc, or a global of the driver",
          check=lambda text: _NAME.fullmatch(text.partition("=")[0]) is not None and "=" in text,
          expected="NAME=VALUE"),
-    Flag(names=("--project",), takes="DIR", text="the project's folder"),
-    Flag(names=("--setup",), takes="KIND"),
-    Flag(names=("-q", "--quiet"), mark="quiet", text="no line about the steps"),
+    flag("--project", "DIR", "the project's folder"),
+    flag("--setup", "KIND"),
+    flag("-q --quiet", "", "no line about the steps", mark="quiet"),
 )  # fmt: skip
 
 _SANDBOX = (
@@ -90,19 +88,19 @@ _QUEUE = {
     "--queue-remove": "remove",
 }
 _NOT_HERE: tuple[Flag, ...] = (
-    Flag(names=("--sandbox",), takes="PROVIDER", field="sandbox",
-         check=lambda text: text in ("docker", "e2b"), expected="docker or e2b"),
-    Flag(names=("--sandbox-keep-alive",), mark="--sandbox-keep-alive"),
-    *(Flag(names=(name,), takes="VALUE") for name in _SANDBOX),
-    Flag(names=("--agent-provider",), takes="NAME", field="provider"),
-    Flag(names=("--github-issue",), takes="N", field="github_issue"),
-    Flag(names=("--comment-interval",), takes="N", check=whole(1), expected="a whole number, at least 1"),
-    Flag(names=("--followup-label",), takes="LABEL"),
-    Flag(names=("--add-label",), takes="LABEL"),
+    flag("--sandbox", "PROVIDER", "", "sandbox", check=lambda text: text in ("docker", "e2b"),
+         expected="docker or e2b"),
+    flag("--sandbox-keep-alive", mark="--sandbox-keep-alive"),
+    *(flag(name, "VALUE") for name in _SANDBOX),
+    flag("--agent-provider", "NAME", "", "provider"),
+    flag("--github-issue", "N", "", "github_issue"),
+    flag("--comment-interval", "N", check=whole(1), expected="a whole number, at least 1"),
+    flag("--followup-label", "LABEL"),
+    flag("--add-label", "LABEL"),
     # --no-live is so unless --live says otherwise; the others say how an issue is dealt with.
-    Flag(names=("--no-live", "--comment-progress", "--auto-close", "--close-summary", "--create-pr", "--link-issue",
-                "--draft-pr", "--create-followups")),
-    *(Flag(names=(name,), action=("queue", what), rest=True) for name, what in _QUEUE.items()),
+    flag("--no-live --comment-progress --auto-close --close-summary --create-pr --link-issue --draft-pr"
+         " --create-followups"),
+    *(flag(name, action=("queue", what), rest=True) for name, what in _QUEUE.items()),
 )  # fmt: skip
 """The original's that are understood, and refused or of no effect."""
 
