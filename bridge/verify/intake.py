@@ -35,10 +35,6 @@ class GivenScript(NamedTuple):
     named: bool
 
 
-def scripts_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
-    return tuple(given.path for given in given_in(paths))
-
-
 def given_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[GivenScript, ...]:
     """The scripts: files as they are given, of folders the ``*.sh`` in all depths, in order of their names.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bridge.verify.probe.driver import DriverProbe
 
 _PATIENCE = 20.0
-_LINE = re.compile(r"line (\d+): (.*)")
+_COMPLAINT = re.compile(r"line (\d+): (.*)")
 _INHERITED = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT")
 
 
@@ -78,7 +78,6 @@ class Subject:
         self.reason = ""
         self._effects: dict[str, Effects] = {}
         self._probe: DriverProbe | AgentProbe | None = None
-        self.readable = True
         self.refused = self._open()
         self.binary = b"\0" in self.source[:4096]
         self.kind: Kind = self._kind()
@@ -86,32 +85,27 @@ class Subject:
 
     def _open(self) -> str:
         """Read the script; why it is none that bash can source, or nothing."""
-        refused = ""
-        if self.path.is_dir():
-            self.readable = False
+        path = self.path
+        if path.is_dir():
             self.reason = "nothing to verify: the folder holds no visible *.sh file"
-            return self.reason
-        if self.path.is_symlink() and not self.path.exists():
-            self.readable = False
-            self.reason = f"a dangling link: it points to {os.readlink(self.path)}"
-            return self.reason
-        if self.path.exists() and not self.path.is_file():
-            self.readable = False
+        elif path.is_symlink() and not path.exists():
+            self.reason = f"a dangling link: it points to {os.readlink(path)}"
+        elif path.exists() and not path.is_file():
             self.reason = "not a regular file"  # to open a named pipe would wait for whoever writes into it
-            return self.reason
-        try:
-            script.check(self.path)
-        except BridgeError as error:
-            refused = str(error)
-        try:
-            if self.path.stat().st_size > script.MOST_BYTES:
-                self.readable = False
-                self.reason = refused
-                return refused
-            self.source = self.path.read_bytes()
-        except OSError as error:
-            self.readable = False
-            self.reason = refused or f"can't be read: {error.strerror}"
+        refused = self.reason
+        if not refused:
+            try:
+                script.check(path)
+            except BridgeError as error:
+                refused = str(error)
+            try:
+                if path.stat().st_size > script.MOST_BYTES:
+                    self.reason = refused
+                else:
+                    self.source = path.read_bytes()
+            except OSError as error:
+                self.reason = refused or f"can't be read: {error.strerror}"
+        self.readable = not self.reason
         return refused
 
     def _kind(self) -> Kind:
@@ -147,8 +141,31 @@ class Subject:
 
     @cached_property
     def syntax(self) -> list[tuple[int, str]] | None:
-        """What ``bash -n`` complains about; None when it is valid."""
-        return syntax_error(self.path, self.bash)
+        """What ``bash -n`` says: line and message of each complaint; None when it is valid.
+
+        Raises:
+            OSError: there is no such bash, or it does not answer.
+        """
+        complaints = self._complaints()
+        if complaints is not None and b"extglob" in self.source:
+            # Without running the script, bash doesn't learn of `shopt -s extglob` and stumbles over !(pattern).
+            complaints = self._complaints("-O", "extglob")
+        return complaints
+
+    def _complaints(self, *options: str) -> list[tuple[int, str]] | None:
+        env = {name: value for name, value in os.environ.items() if name not in _INHERITED} | {"LC_ALL": "C"}
+        argv = [self.bash, "--norc", *options, "-n", "--", os.path.abspath(self.path)]
+        done = ask(argv, cwd=os.getcwd(), env=env, patience=_PATIENCE)
+        if done.status in (NOT_STARTED, TOO_LONG):
+            raise OSError(done.err)
+        if done.status == 0:
+            return None
+        found = [(int(line), message) for line, message in _COMPLAINT.findall(done.err)]
+        # The second complaint about a line only repeats its source in backquotes.
+        found = [
+            (line, text) for line, text in found if not re.fullmatch(r"`.*'", text) and "warning: " not in text
+        ]
+        return found or [(1, done.err.strip() or f"status {done.status}")]
 
     @property
     def broken(self) -> bool:
@@ -231,38 +248,3 @@ class Subject:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def syntax_error(path: str | os.PathLike[str], bash: str) -> list[tuple[int, str]] | None:
-    """What ``bash -n`` says about a script: line and message of each complaint; None when it is valid.
-
-    Raises:
-        OSError: there is no such bash, or it does not answer.
-    """
-    complaints = _complaints(path, bash, ())
-    if complaints is not None and _extends(path):
-        # Without running the script, bash doesn't learn of `shopt -s extglob` and stumbles over !(pattern).
-        complaints = _complaints(path, bash, ("-O", "extglob"))
-    return complaints
-
-
-def _complaints(path: str | os.PathLike[str], bash: str, options: tuple[str, ...]) -> list[tuple[int, str]] | None:
-    env = {name: value for name, value in os.environ.items() if name not in _INHERITED} | {"LC_ALL": "C"}
-    argv = [bash, "--norc", *options, "-n", "--", os.path.abspath(os.fspath(path))]
-    done = ask(argv, cwd=os.getcwd(), env=env, patience=_PATIENCE)
-    if done.status in (NOT_STARTED, TOO_LONG):
-        raise OSError(done.err)
-    if done.status == 0:
-        return None
-    found: list[tuple[int, str]] = []
-    for line in done.err.splitlines():
-        match = _LINE.search(line)
-        # The second complaint about a line only repeats its source in backquotes.
-        if match and not (match[2].startswith("`") and match[2].endswith("'")) and "warning: " not in match[2]:
-            found.append((int(match[1]), match[2]))
-    return found or [(1, done.err.strip() or f"status {done.status}")]
-
-
-def _extends(path: str | os.PathLike[str]) -> bool:
-    with open(path, "rb") as file:
-        return b"extglob" in file.read()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
-from bridge.verify import engine, registry
+from bridge.verify import judging, registry
 from bridge.verify.engine import verify
-from bridge.verify.intake import scripts_in
+from bridge.verify.intake import given_in
 from bridge.verify.model import (
     CheckOutcome,
     Event,
@@ -59,7 +59,7 @@ def only(
         )
         for code, function in zip(codes, functions, strict=True)
     }
-    for module in (engine, registry):
+    for module in (judging, registry):
         monkeypatch.setattr(module, "load", lambda kind="": checks)
 
 
@@ -232,6 +232,10 @@ def test_agents_checks_are_for_agents() -> None:
 def test_unknown_codes(options: dict[str, list[str]], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         verify([DRIVERS], **options)  # type: ignore[arg-type]
+
+
+def scripts_in(paths: list[Path | str]) -> tuple[Path, ...]:
+    return tuple(given.path for given in given_in(paths))
 
 
 def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

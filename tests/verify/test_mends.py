@@ -24,7 +24,7 @@ from .examples import example
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.verify.engine import Mending
+    from bridge.verify.judging import Mending
 
     Found = tuple[str, Severity, str | None]
 
