@@ -7,12 +7,13 @@ observations nobody judges, so it changes nothing that a check sees.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell.protocol import quote
-from bridge.verify.coverage.units import outline_of, squeezed
+from bridge.verify.coverage.units import Outline, squeezed
 from bridge.verify.model import Branch, Coverage
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def coverage_of(reading: Reading, ran: Mapping[TracedCommand, int]) -> Coverage:
         reading: its syntax trees.
         ran: what bash told of.
     """
-    outline = outline_of(tree.root_node for tree in reading.trees)
+    outline = Outline(tree.root_node for tree in reading.trees)
     hits, doubtful = _hits(outline.units, ran)
     for number in sorted(outline.behind, reverse=True):  # a loop over nothing was passed all the same
         hits[number] = max(hits[number], hits[outline.behind[number]])
@@ -97,7 +98,9 @@ def _hits(units: Sequence[Unit], ran: Mapping[TracedCommand, int]) -> tuple[Coun
         here = by_line.get(each.line, [])
         begun = [number for number in here if units[number].line == each.line]
         found = _exact(begun, units, text) or _exact(here, units, text)
-        found = found or _anywhere(by_text, text) or _alike(begun, units, text) or _alike(here, units, text)
+        # Of what runs in $( ) and <( ), bash tells some line or other.
+        found = found or (by_text[text] if len(by_text.get(text, ())) == 1 else [])
+        found = found or _alike(begun, units, text) or _alike(here, units, text)
         if len(found) == 1:
             hits[found[0]] += times
         else:
@@ -114,22 +117,14 @@ def _exact(numbers: Iterable[int], units: Sequence[Unit], text: str) -> list[int
     ]
 
 
-def _anywhere(by_text: Mapping[str, list[int]], text: str) -> list[int]:
-    """The only one with this text: of what runs in ``$( )`` and ``<( )``, bash tells some line or other."""
-    found = by_text.get(text, [])
-    return found if len(found) == 1 else []
-
-
 def _alike(numbers: Iterable[int], units: Sequence[Unit], text: str) -> list[int]:
     """Those whose text begins most like this one: bash prints some words in another form, such as ``$'...'``."""
-    common = {number: _common(units[number].text, text) for number in numbers}
+    common = {
+        number: len(os.path.commonprefix([units[number].text, text]))  # noqa: RUF071 - characters are what is compared
+        for number in numbers
+    }
     longest = max(common.values(), default=0)
     return [number for number in common if common[number] == longest] if longest >= min(3, len(text)) else []
-
-
-def _common(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _branches(site: int, each: Branching, hits: Mapping[int, int], unknown: frozenset[int]) -> list[Branch]:

@@ -52,26 +52,6 @@ class Defined(NamedTuple):
     first: int
 
 
-class Outline(NamedTuple):
-    """All of one script.
-
-    functions: those of which it is known what they begin with.
-    behind: for a unit that bash may pass over in silence (a loop over nothing), the one that runs next.
-    """
-
-    units: tuple[Unit, ...]
-    branchings: tuple[Branching, ...]
-    functions: tuple[Defined, ...]
-    behind: dict[int, int]
-
-
-def outline_of(roots: Iterable[Node]) -> Outline:
-    reader = _Reader()
-    for root in roots:
-        reader.block(root.named_children)
-    return Outline(tuple(reader.units), tuple(reader.branchings), tuple(reader.functions), reader.behind)
-
-
 def squeezed(text: str) -> str:
     """A command without what bash and people lay out in different ways."""
     return re.sub(r"[\s;]+", "", text.replace("\\\n", ""))
@@ -85,8 +65,14 @@ _REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
 _INNER = ("command_substitution", "process_substitution")
 
 
-class _Reader:
-    def __init__(self) -> None:
+class Outline:
+    """What can be reached in these trees.
+
+    functions: those of which it is known what they begin with.
+    behind: for a unit that bash may pass over in silence (a loop over nothing), the one that runs next.
+    """
+
+    def __init__(self, roots: Iterable[Node]) -> None:
         self.units: list[Unit] = []
         self.branchings: list[Branching] = []
         self.functions: list[Defined] = []
@@ -105,6 +91,8 @@ class _Reader:
             "subshell": self._each,
             "function_definition": self._function,
         }
+        for root in roots:
+            self.block(root.named_children)
 
     def block(self, nodes: Iterable[Node]) -> int | None:
         """Commands one after the other; the unit that the first of them begins with."""
@@ -194,31 +182,25 @@ class _Reader:
 
     def _while(self, node: Node) -> int | None:
         body = node.child_by_field_name("body")
-        before = self.block(child for child in node.named_children if child != body)
-        inside = self.block(body.named_children) if body is not None else None
-        self.branchings.append(Branching(1 + node.start_point[0], before, (Arm("loop", inside),)))
-        return before
+        return self._loop(node, self.block(child for child in node.named_children if child != body))
 
-    def _for(self, node: Node) -> int:
-        body = node.child_by_field_name("body")
-        head = text(node) if body is None else text(node)[: body.start_byte - node.start_byte]
+    def _for(self, node: Node) -> int | None:
+        head, body = _head(node), node.child_by_field_name("body")
         number = self._unit(node, head)
         self.units[number] = self.units[number]._replace(end=self.units[number].line + head.rstrip().count("\n"))
         for child in node.named_children:
             if child != body:
                 self._substitutions(child)
-        inside = self.block(body.named_children) if body is not None else None
-        self.branchings.append(Branching(1 + node.start_point[0], number, (Arm("loop", inside),)))
-        return number
+        return self._loop(node, number)
 
     def _counting(self, node: Node) -> int | None:
+        return self._loop(node, self._unit(node.children[0], _head(node).removeprefix("for")))
+
+    def _loop(self, node: Node, before: int | None) -> int | None:
         body = node.child_by_field_name("body")
-        first = node.children[0]
-        head = text(node)[: body.start_byte - node.start_byte] if body is not None else text(node)
-        number = self._unit(first, head.removeprefix("for"))
         inside = self.block(body.named_children) if body is not None else None
-        self.branchings.append(Branching(1 + node.start_point[0], number, (Arm("loop", inside),)))
-        return number
+        self.branchings.append(Branching(1 + node.start_point[0], before, (Arm("loop", inside),)))
+        return before
 
     def _case(self, node: Node) -> int:
         items = [child for child in node.named_children if child.type == "case_item"]
@@ -246,6 +228,11 @@ class _Reader:
         first = self.visit(body) if body is not None else None
         if name is not None and first is not None:
             self.functions.append(Defined(text(name), 1 + node.start_point[0], first))
+
+
+def _head(node: Node) -> str:
+    body = node.child_by_field_name("body")
+    return text(node) if body is None else text(node)[: body.start_byte - node.start_byte]
 
 
 def _clauses(node: Node) -> tuple[list[Node], list[Node], list[Node]]:
