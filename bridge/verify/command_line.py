@@ -106,8 +106,7 @@ def lost_value(words: Sequence[str], fuller: Sequence[str], value: str) -> str |
         option = fuller[at - 1]
         if value not in fuller[at] or _WITH_VALUE.fullmatch(fuller[at]) or not is_option(option):
             continue
-        for place, word in enumerate(words):
-            following = words[place + 1] if place + 1 < len(words) else ""
+        for word, following in pairwise([*words, ""]):
             if word == option and (not following or following in fuller[at + 1 :]):
                 return option
     return None

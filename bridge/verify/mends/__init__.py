@@ -1,7 +1,7 @@
 """Mends: the one safe change with which a finding is gone, for the checks that have one.
 
-A mend is a function of the script, its places and the finding; it says which places are changed, or None where it
-isn't sure. Whether the change makes anything worse is told by `bridge.verify.mends.trial`.
+A mend is a function of the script's syntax and the finding; it gives the edits, or None where it isn't sure.
+`bridge.verify.mends.trial` says whether they make anything worse.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify.facts.expressions import text
 from bridge.verify.mends import variables
-from bridge.verify.mends.places import Places, name_of, runs_in, within
+from bridge.verify.mends.syntax import Syntax, name_of, runs_in, within
 from bridge.verify.model import Fix
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from bridge.verify.model import Edit, Finding
     from bridge.verify.subject import Subject
 
-    Make = Callable[[Subject, Places, Finding], Iterable[Edit] | None]
+    Make = Callable[[Syntax, Finding], Iterable[Edit] | None]
 
 
-def for_bash(_subject: Subject, places: Places, _finding: Finding) -> list[Edit] | None:
+def for_bash(syntax: Syntax, _finding: Finding) -> list[Edit] | None:
     """A first line that names bash instead of sh; what is written for another shell stays."""
-    line = places.source.split(b"\n", 1)[0]
+    line = syntax.source.split(b"\n", 1)[0]
     if not re.fullmatch(rb"#! ?(/usr/bin/env |(/usr)?/bin/)(sh|dash)", line):
         return None
-    return [places.replaced(0, len(line), "#!/usr/bin/env bash")]
+    return [syntax.replaced(0, len(line), "#!/usr/bin/env bash")]
 
 
-def with_errors(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def with_errors(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """The redirection of agent_invoke's errors to /dev/null, taken away."""
-    node = places.function("agent_invoke")
+    node = syntax.function("agent_invoke")
     if node is None:
         return None
     found = [
@@ -46,16 +46,16 @@ def with_errors(_subject: Subject, places: Places, finding: Finding) -> list[Edi
     if len(found) != 1:
         return None
     start = found[0].start_byte
-    before = places.source[:start]
-    return [places.replaced(len(before.rstrip(b" ")), found[0].end_byte, "")]
+    before = syntax.source[:start]
+    return [syntax.replaced(len(before.rstrip(b" ")), found[0].end_byte, "")]
 
 
 _LINE_BY_LINE = {"jq": " --unbuffered", "grep": " --line-buffered", "python3": " -u", "python": " -u"}
 
 
-def unbuffered(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def unbuffered(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """The option with which a program of the display's pipeline writes each line at once."""
-    node = places.function(finding.hook or "")
+    node = syntax.function(finding.hook or "")
     if node is None:
         return None
     one_by_one = [each for loop in within(node, "while_statement") for each in within(loop, "command")]
@@ -65,14 +65,14 @@ def unbuffered(_subject: Subject, places: Places, finding: Finding) -> list[Edit
         words = {text(child) for child in command.named_children}
         if name is None or option is None or option.strip() in words or command in one_by_one:
             continue
-        edits.append(places.inserted(name.end_byte, option))
+        edits.append(syntax.inserted(name.end_byte, option))
     return edits
 
 
-def returning(subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def returning(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """``return`` for ``exit``, in the hook itself: a helper would only come back to a hook that goes on."""
-    node = places.function(finding.hook or "")
-    if node is None or finding.hook not in subject.contract.hooks:
+    node = syntax.function(finding.hook or "")
+    if node is None or finding.hook not in syntax.subject.contract.hooks:
         return None
     exits = [
         command
@@ -81,7 +81,7 @@ def returning(subject: Subject, places: Places, finding: Finding) -> list[Edit] 
     ]
     if not exits or not all(runs_in(node, each) for each in exits):
         return None
-    return [places.replaced(each.start_byte, each.start_byte + len("exit"), "return") for each in exits]
+    return [syntax.replaced(each.start_byte, each.start_byte + len("exit"), "return") for each in exits]
 
 
 def _parameters(function: Node, number: int) -> list[str]:
@@ -95,9 +95,9 @@ def _parameters(function: Node, number: int) -> list[str]:
     return [str(number), *(name for name, values in assigned.items() if all(map(same.fullmatch, values)))]
 
 
-def only_when_resumed(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def only_when_resumed(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """What is said of the session where there is an id, only said where CLAUDE_USE_CONTINUE is true as well."""
-    node = places.function("driver_build_command")
+    node = syntax.function("driver_build_command")
     if finding.hook != "driver_build_command" or node is None or b"CLAUDE_USE_CONTINUE" in (node.text or b""):
         return None
     names = "|".join(map(re.escape, _parameters(node, 3)))
@@ -113,8 +113,8 @@ def only_when_resumed(_subject: Subject, places: Places, finding: Finding) -> li
     if not decides:
         return None
     if text(tests[0]).startswith("[[ "):
-        return [places.inserted(tests[0].start_byte + 3, '"${CLAUDE_USE_CONTINUE:-}" == "true" && ')]
-    return [places.inserted(tests[0].start_byte, '[ "${CLAUDE_USE_CONTINUE:-}" = "true" ] && ')]
+        return [syntax.inserted(tests[0].start_byte + 3, '"${CLAUDE_USE_CONTINUE:-}" == "true" && ')]
+    return [syntax.inserted(tests[0].start_byte, '[ "${CLAUDE_USE_CONTINUE:-}" = "true" ] && ')]
 
 
 class Recipe(NamedTuple):
@@ -153,7 +153,7 @@ def mends_of(code: str) -> list[str]:
 def fix_of(subject: Subject, finding: Finding) -> Fix | None:
     """The mend of a finding; None when there is none, or its place isn't sure."""
     recipe = RECIPES.get(finding.code)
-    edits = recipe.make(subject, Places(subject), finding) if recipe is not None else None
+    edits = recipe.make(Syntax(subject), finding) if recipe is not None else None
     if recipe is None or not edits:
         return None
     return Fix(recipe.title.format(about=", ".join(finding.about)), tuple(sorted(set(edits))))

@@ -123,11 +123,11 @@ def _copy(path: Path, source: bytes) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="rb-mend-") as root:
         folder = Path(root, real.parent.name or "root")
         folder.mkdir()
-        for place, like in ((folder, real.parent), (Path(root), real.parent.parent)):
+        for into, like in ((folder, real.parent), (Path(root), real.parent.parent)):
             with suppress(OSError):  # what can't be seen here can't be sourced either
                 for name in os.listdir(like):
-                    if name != real.name and not os.path.lexists(place / name):
-                        os.symlink(like / name, place / name)
+                    if name != real.name and not os.path.lexists(into / name):
+                        os.symlink(like / name, into / name)
         copy = folder / real.name
         copy.write_bytes(source)
         copy.chmod(real.stat().st_mode & 0o777)

@@ -8,36 +8,36 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.facts.expressions import text
 from bridge.verify.facts.usage import filled_by, literal
-from bridge.verify.mends.places import runs_in, within
+from bridge.verify.mends.syntax import runs_in, within
 from bridge.verify.model import Aspect
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from bridge.verify.mends.places import Places
+    from bridge.verify.mends.syntax import Syntax
     from bridge.verify.model import Edit, Finding
     from bridge.verify.subject import Subject
 
 
-def declared_local(subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def declared_local(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """A global that a function leaves behind, declared local there; not one that others may want to have."""
     (name,) = finding.about
-    if difflib.get_close_matches(name, subject.contract.globals, 1, 0.65):
+    if difflib.get_close_matches(name, syntax.subject.contract.globals, 1, 0.65):
         return None  # perhaps what a hook answers in was meant
     found = [
         function
-        for function in subject.facts.functions
+        for function in syntax.subject.facts.functions
         if any(write.name == name and write.line == finding.line for write in function.writes)
     ]
-    if len(found) != 1 or not found[0].known or not _is_its_own(subject, name, found[0].name):
+    if len(found) != 1 or not found[0].known or not _is_its_own(syntax.subject, name, found[0].name):
         return None
-    node = places.function(found[0].name)
+    node = syntax.function(found[0].name)
     if node is None or not _written_first(node, name):
         return None
-    declaration = _declaration(places, node)
+    declaration = _declaration(syntax, node)
     if declaration is not None:
-        return [places.inserted(declaration.end_byte, f" {name}")]
-    edit = places.at_the_beginning(node, f"local {name}")
+        return [syntax.inserted(declaration.end_byte, f" {name}")]
+    edit = syntax.at_the_beginning(node, f"local {name}")
     return None if edit is None else [edit]
 
 
@@ -63,23 +63,23 @@ _ANSWERED_IN = {
 }
 
 
-def reset_first(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def reset_first(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """The array that a hook answers in, emptied before anything else; not one that the hook looks at."""
     array = _ANSWERED_IN.get(finding.hook or "")
-    node = places.function(finding.hook or "")
+    node = syntax.function(finding.hook or "")
     if array is None or node is None:
         return None
     for name in within(node, "variable_name"):
         target = name.parent
         if text(name) == array and (target is None or target.type != "variable_assignment"):
             return None
-    edit = places.at_the_beginning(node, f"{array}=()")
+    edit = syntax.at_the_beginning(node, f"{array}=()")
     return None if edit is None else [edit]
 
 
-def local_ifs(_subject: Subject, places: Places, finding: Finding) -> list[Edit] | None:
+def local_ifs(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """An IFS that a hook sets for itself and leaves behind, declared local where it is set first."""
-    node = places.function(finding.hook or "")
+    node = syntax.function(finding.hook or "")
     if Aspect.IFS not in finding.about or node is None:
         return None
     statements = [
@@ -90,7 +90,7 @@ def local_ifs(_subject: Subject, places: Places, finding: Finding) -> list[Edit]
     if not statements or not all(runs_in(node, each) for each in statements):
         return None
     # Where it is set under a condition only, the other way would have no IFS at all, or the declaration not.
-    return [places.inserted(statements[0].start_byte, "local ")] if _is_own_statement(node, statements[0]) else None
+    return [syntax.inserted(statements[0].start_byte, "local ")] if _is_own_statement(node, statements[0]) else None
 
 
 def _is_own_statement(function: Node, node: Node) -> bool:
@@ -146,10 +146,10 @@ def _is_target(node: Node) -> bool:
     return parent.child_by_field_name(field) == node
 
 
-def _declaration(places: Places, function: Node) -> Node | None:
+def _declaration(syntax: Syntax, function: Node) -> Node | None:
     """The last ``local`` without options with which a function begins."""
     found: Node | None = None
-    node = places.first(function)
+    node = syntax.first(function)
     while node is not None and node.type in ("declaration_command", "comment"):
         if node.type == "declaration_command":
             words = [text(child) for child in node.children]

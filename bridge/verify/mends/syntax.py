@@ -1,7 +1,7 @@
-"""Where in a script something stands, told by its syntax tree; and changes of these places.
+"""Where in a script something stands, by its syntax tree; and changes there.
 
-A place that isn't sure gives no change: where a function is defined twice, where the grammar didn't understand the
-text, or where what it read isn't what the script holds.
+What isn't sure gives no change: where a function is defined twice, where the grammar didn't understand the text, or
+where what it read isn't what the script holds.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def name_of(command: Node) -> str:
     return "" if name is None else text(name)
 
 
-class Places:
+class Syntax:
     def __init__(self, subject: Subject) -> None:
+        self.subject = subject
         self.source = subject.source
         # A tree of what was masked may have moved the text behind it.
         self.roots = [
@@ -80,12 +81,12 @@ class Places:
         return node.text == self.source[node.start_byte : node.end_byte]
 
     def replaced(self, start: int, end: int, by: str) -> Edit:
-        return Edit(start, end, self._place(start), self._place(end), by)
+        return Edit(start, end, self._position(start), self._position(end), by)
 
     def inserted(self, at: int, code: str) -> Edit:
         return self.replaced(at, at, code)
 
-    def _place(self, offset: int) -> tuple[int, int]:
+    def _position(self, offset: int) -> tuple[int, int]:
         begin = self.source.rfind(b"\n", 0, offset) + 1
         column = len(self.source[begin:offset].decode("utf-8", "surrogateescape"))
         return self.source.count(b"\n", 0, offset) + 1, column + 1
