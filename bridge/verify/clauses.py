@@ -68,7 +68,7 @@ def clause(name: str) -> Clause:
 
 def _checks(kind: str, hook: Hook) -> Iterator[Check]:
     """Those whose title names it, that judge it, whose examples show it; then those of all that answer like it."""
-    of_kind = [check for check in registry.load().values() if kind in check.applies]
+    of_kind = registry.load(kind).values()
     answers = _ANSWERED.get(hook.answers, ())
     given: set[str] = set()
     for about in (
