@@ -23,6 +23,7 @@ import importlib
 import inspect
 import re
 import textwrap
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial, wraps
 from types import MappingProxyType
@@ -64,6 +65,10 @@ class CannotTell(Exception):
 
     def __init__(self, why: str, what: str = "") -> None:
         super().__init__(f"{what} ({why})" if what else why)
+
+
+class Settled(Exception):
+    """Raised by what a check asks: there is nothing to judge, or another one says it; its problems so far count."""
 
 
 class NotApplicable(Exception):
@@ -216,7 +221,9 @@ def _check(
     def register(judge: Callable[[_Seen], Iterator[Problem]]) -> Callable[[_Seen], Iterator[Problem]]:
         @wraps(judge)
         def judged(subject: Subject) -> Iterator[Problem]:
-            return iter(()) if own and not subject.probe.own(more["hook"]) else judge(look(subject))
+            with suppress(Settled):
+                if not own or subject.probe.own(more["hook"]):
+                    yield from judge(look(subject))
 
         assert code not in CHECKS, f"{code} is taken"
         CHECKS[code] = Check(code=code, title=title, applies=applies, phase=phase, harm=harm, judge=judged, **more)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks.agent_response import BY_LINE, DISPLAY, by_line
 from bridge.verify.model import INFO, WARNING, Harm
-from bridge.verify.registry import CannotTell, Problem, agent, static_agent
+from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +30,14 @@ def displaysby_line(subject: Subject) -> Iterator[Problem]:
     yield from by_line(subject, DISPLAY, streaming=True)
 
 
-def _display(probe: AgentProbe) -> DisplayRun | None:
-    """The display on the output of its CLI; None where there is no such hook.
+def _display(probe: AgentProbe) -> DisplayRun:
+    """The display on the output of its CLI.
 
     Raises:
         CannotTell: nobody has recorded that output, and it understands nobody else's.
     """
     if not probe.has(DISPLAY):
-        return None
+        raise Settled
     shown = probe.display_clean()
     if shown is None or not (probe.knows_cli() or shown.first or shown.last):
         raise CannotTell(probe.unrecorded())
@@ -54,8 +54,7 @@ def display_shows(probe: AgentProbe) -> Iterator[Problem]:
     Good:
         ... | jq -r 'select(.type=="assistant") | .message.content[] | if .type=="text" then .text else empty end'
     """
-    if (shown := _display(probe)) is None:
-        return
+    shown = _display(probe)
     if not shown.first or not shown.last:
         what = "not everything that is said" if shown.first or shown.last else "nothing of what is said"
         yield Problem(f"it shows {what}")
@@ -76,7 +75,7 @@ def display_is_live(probe: AgentProbe) -> Iterator[Problem]:
     """
     shown = _display(probe)
     # Of another CLI's events it may know only one that comes last.
-    if shown is not None and shown.first and not shown.early and (probe.knows_cli() or probe.shows_first_text()):
+    if shown.first and not shown.early and (probe.knows_cli() or probe.shows_first_text()):
         yield Problem("text appears only when the output has ended")
 
 
@@ -92,7 +91,7 @@ def display_goes_on(probe: AgentProbe) -> Iterator[Problem]:
         }
     """
     clean = _display(probe)
-    if clean is None or not (clean.first and clean.last and clean.early):
+    if not (clean.first and clean.last and clean.early):
         return  # said by RB181 and RB182
     disturbed = probe.display_disturbed()
     if disturbed is not None and not disturbed.last:
@@ -118,7 +117,7 @@ def display_succeeds(probe: AgentProbe) -> Iterator[Problem]:
         agent_format_display() { while IFS= read -r line; do ...; if [[ "$text" ]]; then echo "$text"; fi; done; }
     """
     clean = _display(probe)
-    if clean is None or not clean.last:
+    if not clean.last:
         return
     disturbed = probe.display_disturbed()
     if not clean.status:

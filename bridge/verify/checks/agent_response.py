@@ -10,7 +10,7 @@ from bridge.verify.checks import excerpt
 from bridge.verify.facts.usage import at_once, is_jq
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.recordings import BAD_LINES, compare
-from bridge.verify.registry import CannotTell, Problem, agent, static_agent
+from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,23 +87,27 @@ def _reads_json(probe: AgentProbe) -> bool:
     return probe.knows_cli() or any(re.search(r"jq|json", piece, re.IGNORECASE) for piece in probe.code())
 
 
-def _extraction(probe: AgentProbe) -> Extraction | None:
-    """The response on the output of its CLI; None where there is no such hook, or it doesn't come back.
+def _extraction(probe: AgentProbe) -> Extraction:
+    """The response on the output of its CLI.
 
     Raises:
         CannotTell: nobody has recorded that output, and it understands nobody else's.
     """
     if not probe.has(EXTRACT):
-        return None
+        raise Settled
     if (found := probe.extraction()) is None:
         raise CannotTell(probe.unrecorded())
-    return None if found.result.trouble else found
+    if found.result.trouble:
+        raise Settled
+    return found
 
 
-def _extracts(probe: AgentProbe) -> Recording | None:
+def _extracts(probe: AgentProbe) -> Recording:
     """The output of its CLI, if the response is taken from it as it should be."""
     found = _extraction(probe)
-    return found.recording if found is not None and found.comparison.shows else None
+    if not found.comparison.shows:
+        raise Settled
+    return found.recording
 
 
 @agent("RB176", "The response is what the assistant says", Harm.WRONG_RESPONSE, hook=EXTRACT)
@@ -121,9 +125,7 @@ def response_has_text(probe: AgentProbe) -> Iterator[Problem]:
         message = "it gives nothing of what agent_invoke prints"
         yield Problem(message, expected="what the assistant says", about=(Aspect.LOST,))
         return
-    if (found := _extraction(probe)) is None:
-        return
-    recording, answer, verdict = found
+    recording, answer, verdict = _extraction(probe)
     quoted = [text for text in recording.texts if json.dumps(text, ensure_ascii=False) in answer.stdout]
     if verdict.shows:
         yield from _shown_as_it_is(probe, recording)
@@ -168,9 +170,7 @@ def response_is_only_text(probe: AgentProbe) -> Iterator[Problem]:
     Bad:  cat "$1"
     Good: ... | jq -r 'select(.type=="assistant") | .message.content[] | select(.type=="text") | .text'
     """
-    if (found := _extraction(probe)) is None:
-        return
-    recording, answer, verdict = found
+    recording, answer, verdict = _extraction(probe)
     if not _reads_json(probe) and not verdict.leaked:
         return  # each line is text
     if {line.strip() for line in recording.lines} & {line.encode() for line in answer.stdout.splitlines()}:
@@ -197,7 +197,7 @@ def response_survives(probe: AgentProbe) -> Iterator[Problem]:
         done <"$1"
     """
     recording = _extracts(probe)
-    if recording is None or not _reads_json(probe):
+    if not _reads_json(probe):
         return  # each line is text
     middle = len(recording.lines) // 2
     lines = (BAD_LINES[0], *recording.lines[:middle], *recording.bad_lines, *recording.lines[middle:])
@@ -222,8 +222,7 @@ def last_line(probe: AgentProbe) -> Iterator[Problem]:
     Bad:  while IFS= read -r line; do ...; done <"$1"
     Good: while IFS= read -r line || [[ -n "$line" ]]; do ...; done <"$1"
     """
-    if (recording := _extracts(probe)) is None:
-        return
+    recording = _extracts(probe)
     answer = probe.extract(b"".join(recording.upto_last_text().lines).rstrip(b"\n"), "no newline.log")
     if not answer.trouble and recording.texts[-1] not in answer.stdout:
         yield Problem("a last line without a newline is lost")

@@ -14,7 +14,7 @@ from bridge.verify.facts.usage import stderr_of
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.agent_runs import FIRST, PROMPT_FILE, SECOND, STATUS
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
-from bridge.verify.registry import CannotTell, Problem, agent, static_agent
+from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,15 +31,19 @@ def _has_cli(probe: AgentProbe) -> bool:
     return probe.has(INVOKE) and bool((probe.cli() or "").strip())
 
 
-def _invoked(probe: AgentProbe) -> InvokeRun | None:
-    """agent_invoke as it was run; None where there is nothing to run."""
-    return probe.invocation() if _has_cli(probe) else None
+def _invoked(probe: AgentProbe) -> InvokeRun:
+    """agent_invoke as it was run."""
+    if not _has_cli(probe):
+        raise Settled
+    return probe.invocation()
 
 
-def _ended(probe: AgentProbe) -> InvokeRun | None:
+def _ended(probe: AgentProbe) -> InvokeRun:
     """The same, where the CLI was started and came back."""
     run = _invoked(probe)
-    return run if run is not None and run.started and run.status is not None else None
+    if not run.started or run.status is None:
+        raise Settled
+    return run
 
 
 @agent("RB171", "The prompt reaches the CLI", Harm.WRONG_PROMPT, hook=INVOKE)
@@ -52,8 +56,7 @@ def prompt_reaches(probe: AgentProbe) -> Iterator[Problem]:
     Bad:  agent_invoke() { $AGENT_CLI -p "$(head -n 1 "$1")"; }
     Good: agent_invoke() { cat "$1" | $AGENT_CLI $AGENT_ARGS; }
     """
-    if (run := _invoked(probe)) is None:
-        return
+    run = _invoked(probe)
     if not run.started:
         yield Problem(f"{probe.cli()} is not run{because(run.stderr.decode(errors='replace'))}")
     elif run.unfollowed:
@@ -93,8 +96,7 @@ def status_comes_back(probe: AgentProbe) -> Iterator[Problem]:
     Bad:  cat "$1" | $AGENT_CLI || true
     Good: cat "$1" | $AGENT_CLI
     """
-    if (run := _ended(probe)) is None:
-        return
+    run = _ended(probe)
     if run.status == 0:
         yield Problem(f"it returns 0 although {probe.cli()} ended with {STATUS}", expected=str(STATUS))
     elif good := probe.good_status():
@@ -122,7 +124,7 @@ def folder_is_kept(probe: AgentProbe) -> Iterator[Problem]:
     Good: agent_invoke() { $AGENT_CLI < "$1"; }
     """
     run, project = _invoked(probe), os.path.realpath(probe.scratch.project)
-    if run is not None and run.folder and os.path.realpath(run.folder) != project:
+    if run.folder and os.path.realpath(run.folder) != project:
         yield Problem(f"{probe.cli()} runs in {excerpt(os.path.relpath(run.folder, project))}")
 
 
@@ -137,8 +139,7 @@ def options_apart(probe: AgentProbe) -> Iterator[Problem]:
     Bad:  AGENT_ARGS="--yes --json"; "$AGENT_CLI" "$AGENT_ARGS" < "$1"
     Good: AGENT_ARGS="--yes --json"; "$AGENT_CLI" $AGENT_ARGS < "$1"
     """
-    if (run := _invoked(probe)) is None:
-        return
+    run = _invoked(probe)
     ours = probe.shell.get("AGENT_ARGS") if os.path.basename(probe.cli() or "") not in WRAPPERS else None
     several = isinstance(ours, str) and re.search(r"\S\s+-", ours) is not None
     glued = next((word for word in run.argv if _GLUED.match(word) or (several and word == ours)), None)
@@ -234,7 +235,7 @@ def stderr_reaches(probe: AgentProbe) -> Iterator[Problem]:
     Good: cat "$1" | $AGENT_CLI
     """
     run = _ended(probe)
-    if run is not None and _FOR_PEOPLE not in run.stderr:
+    if _FOR_PEOPLE not in run.stderr:
         where = " but on stdout" if _FOR_PEOPLE in run.stdout else ""
         yield Problem(f"the CLI's stderr is not on stderr{where}")
 
@@ -247,8 +248,7 @@ def stdout_untouched(probe: AgentProbe) -> Iterator[Problem]:
     Bad:  cat "$1" | $AGENT_CLI | grep '^{'
     Good: cat "$1" | $AGENT_CLI
     """
-    if (run := _ended(probe)) is None:
-        return
+    run = _ended(probe)
     printed, out = FIRST + SECOND, run.stdout.replace(_FOR_PEOPLE + b"\n", b"")
     # A CLI that prints plain text may be put in events of the agent's own.
     if out != printed and not probe.unwraps(out):
@@ -265,5 +265,5 @@ def output_is_unbuffered(probe: AgentProbe) -> Iterator[Problem]:
     Good: cat "$1" | $AGENT_CLI
     """
     run = _invoked(probe)
-    if run is not None and run.started and not run.early and FIRST.strip() in run.stdout:
+    if run.started and not run.early and FIRST.strip() in run.stdout:
         yield Problem("the output is withheld until the CLI has ended")

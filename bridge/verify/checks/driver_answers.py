@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks import because, distinct, excerpt
 from bridge.verify.model import ERROR, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import LISTED
-from bridge.verify.registry import Problem, driver
+from bridge.verify.registry import Problem, Settled, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,15 +26,15 @@ _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 
 
-def _answered(probe: DriverProbe, hook: str) -> HookResult | None:
-    """What the hook answers; None where there is none, or it doesn't come back."""
+def _answered(probe: DriverProbe, hook: str) -> HookResult:
+    """What the hook answers, if it comes back."""
     answer = probe.answer(hook)
-    return None if answer is None or answer.trouble else answer
+    if answer is None or answer.trouble:
+        raise Settled
+    return answer
 
 
-def _not_one_line(answer: HookResult | None) -> Problem | None:
-    if answer is None:
-        return None
+def _not_one_line(answer: HookResult) -> Problem | None:
     if not answer.text.strip():
         return Problem(f"{answer.hook} prints nothing", expected="one line")
     if len(answer.stdout.split("\n")) > 2 or answer.text != answer.text.strip():
@@ -53,7 +53,7 @@ def name_is_identifier(probe: DriverProbe) -> Iterator[Problem]:
     answer = _answered(probe, "driver_name")
     if (problem := _not_one_line(answer)) is not None:
         yield problem
-    elif answer is not None and not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", answer.text):
+    elif not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", answer.text):
         message = f"driver_name prints {excerpt(answer.text)}"
         yield Problem(message, expected="lower-case letters, digits and dashes", about=(answer.text,))
 
@@ -68,7 +68,7 @@ def display_name_is_one_line(probe: DriverProbe) -> Iterator[Problem]:
     answer = _answered(probe, "driver_display_name")
     if (problem := _not_one_line(answer)) is not None:
         yield problem
-    if answer is not None and (found := re.search(r"[\x00-\x09\x0b-\x1f\x7f]", answer.text)):
+    if found := re.search(r"[\x00-\x09\x0b-\x1f\x7f]", answer.text):
         yield Problem(f"{answer.hook} prints the control character {found[0]!r}", expected="plain text")
 
 
@@ -81,14 +81,14 @@ def cli_binary_is_one_line(probe: DriverProbe) -> Iterator[Problem]:
     Good: driver_cli_binary() { command -v my-cli || echo "my-cli"; }
     """
     hook = "driver_cli_binary"
-    answer = _answered(probe, hook)
-    if (problem := _not_one_line(answer)) is not None:
+    answer = probe.answer(hook)
+    if answer is None:
+        return
+    if not answer.trouble and (problem := _not_one_line(answer)) is not None:
         yield problem
         return
-    if not probe.has(hook):
-        return
     without = probe.without_cli(hook)
-    if answer is not None and _is_sentence(answer.text):
+    if not answer.trouble and _is_sentence(answer.text):
         hint = "put its arguments into CLAUDE_CMD_ARGS"
         yield Problem(f"{hook} prints {excerpt(answer.text)}", expected="the program alone", hint=hint)
     elif not without.trouble and (not without.text.strip() or _is_sentence(without.text)):
@@ -113,7 +113,7 @@ def file_name(probe: DriverProbe) -> Iterator[Problem]:
         driver_name() { echo "my-platform"; }
     """
     answer, file = _answered(probe, "driver_name"), os.path.basename(probe.script)
-    if answer is not None and answer.text and answer.text != file.removesuffix(".sh"):
+    if answer.text and answer.text != file.removesuffix(".sh"):
         yield Problem(
             f"driver_name prints {excerpt(answer.text)}, but the file is called "
             f"{file if file.isprintable() else repr(file)}",
@@ -130,7 +130,7 @@ def min_version(probe: DriverProbe) -> Iterator[Problem]:
     Good: driver_min_version() { echo "2.0.0"; }
     """
     answer = _answered(probe, "driver_min_version")
-    if answer is not None and not _SEMVER.fullmatch(answer.text):
+    if not _SEMVER.fullmatch(answer.text):
         yield Problem(f"driver_min_version prints {excerpt(answer.text)}", expected="MAJOR.MINOR.PATCH")
 
 
@@ -174,7 +174,8 @@ def booleans(probe: DriverProbe) -> Iterator[Problem]:
     Good: driver_supports_sessions() { return 1; }
     """
     for hook in BOOLEANS:
-        if (answer := _answered(probe, hook)) is None:
+        answer = probe.answer(hook)
+        if answer is None or answer.trouble:
             continue
         if answer.status > 1:
             yield Problem(f"{hook} returns {answer.status}", hook=hook, expected="0 or 1")
@@ -220,8 +221,7 @@ def valid_tools(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  driver_valid_tools() { echo "Read Write"; }
     Good: driver_valid_tools() { VALID_TOOL_PATTERNS=("Read" "Write" "Bash(*)"); }
     """
-    if (answer := _answered(probe, "driver_valid_tools")) is None:
-        return
+    answer = _answered(probe, "driver_valid_tools")
     tools = answer.value
     if answer.status:
         yield Problem(f"{answer.hook} returns {answer.status}", expected="0")
@@ -257,8 +257,7 @@ def denial_help(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  driver_permission_denial_help() { [[ -f "$RALPHRC_FILE" ]] && echo "See $RALPHRC_FILE."; }
     Good: driver_permission_denial_help() { echo "Give $DRIVER_DISPLAY_NAME the permission, see $RALPHRC_FILE."; }
     """
-    if (answer := _answered(probe, "driver_permission_denial_help")) is None:
-        return
+    answer = _answered(probe, "driver_permission_denial_help")
     if not answer.stdout.strip():
         yield Problem(f"{answer.hook} prints nothing on stdout")
     if answer.status:
@@ -280,8 +279,8 @@ def answers_succeed(probe: DriverProbe) -> Iterator[Problem]:
     Good: driver_display_name() { echo "My Platform"; }
     """
     for hook in filter(probe.own, ANSWERS):
-        answer = _answered(probe, hook)
-        if answer is not None and answer.status:
+        answer = probe.answer(hook)
+        if answer is not None and not answer.trouble and answer.status:
             yield Problem(f"{hook} returns {answer.status}{because(answer.stderr)}", hook=hook)
 
 

@@ -8,7 +8,7 @@ from bridge.verify.checks import excerpt
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import Comparison, Recording, compare, streamed
-from bridge.verify.registry import CannotTell, Problem, driver
+from bridge.verify.registry import CannotTell, Problem, Settled, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,10 +50,12 @@ def _run(program: Filter, recording: Recording) -> Comparison:
     return compare(b"".join(program.stream(recording.lines)).decode(errors="replace"), recording)
 
 
-def _filter(probe: DriverProbe) -> Filter | None:
+def _filter(probe: DriverProbe) -> Filter:
     """The filter of a driver with live output, where it compiles."""
     program = probe.filter() if probe.truth("driver_supports_live_output") is True else None
-    return None if isinstance(program, str) else program
+    if program is None or isinstance(program, str):
+        raise Settled
+    return program
 
 
 def _expected(probe: DriverProbe) -> list[Recording]:
@@ -79,8 +81,7 @@ def filter_shows_text(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  echo 'select(.type == "message") | .text'      # the CLI calls it "agent_message"
     Good: echo 'select(.item.type? == "agent_message") | .item.text + "\\n"'
     """
-    if (program := _filter(probe)) is None:
-        return
+    program = _filter(probe)
     if not (expected := _expected(probe)):
         yield from _nothing_fits(probe, program)
         return
@@ -118,8 +119,7 @@ def filter_shows_nothing_else(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  echo '.. | .text? // empty'
     Good: echo 'select(.type == "assistant") | .message.content[]? | select(.type == "text") | .text'
     """
-    if (program := _filter(probe)) is None:
-        return
+    program = _filter(probe)
     expected = _expected(probe)
     known = bool(expected)
     if not known:
@@ -158,8 +158,7 @@ def filter_survives(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  echo '.message.content[] | .text'              # an error for each event without a message
     Good: echo 'select(.type == "assistant") | .message.content[]? | .text? // empty'
     """
-    if (program := _filter(probe)) is None:
-        return
+    program = _filter(probe)
     identity = program.program.strip() == "."
     for lines, objects in ((STRANGE, True), (NO_OBJECTS, False)):
         before = program.errors
@@ -194,8 +193,7 @@ def filter_by_line(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  echo '[inputs] | map(select(.type == "text")) | .[].text'
     Good: echo 'select(.type == "text") | .text'
     """
-    if (program := _filter(probe)) is None:
-        return
+    program = _filter(probe)
     if words := program.host_words & {"input", "inputs", "halt", "halt_error"}:
         yield Problem(f"it uses {', '.join(sorted(words))}")
         return

@@ -15,7 +15,7 @@ from bridge.verify.command_line import beyond, is_option, is_switch, lost_value,
 from bridge.verify.model import INFO, WARNING, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import compare, streamed
-from bridge.verify.registry import CannotTell, Problem, driver
+from bridge.verify.registry import CannotTell, Problem, Settled, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,13 +27,17 @@ HOOK = "driver_prepare_live_command"
 _CONTEXT = 'Loop #2.  It\'s "json" now: $(x) *\nsecond line --output-format json'
 
 
-def _has_live(probe: DriverProbe) -> bool:
-    live = probe.own(HOOK) and probe.truth("driver_supports_live_output") is True
-    return live and bool(probe.argv(Build()))
+def _live(probe: DriverProbe, *, full: bool = False) -> LiveCommand:
+    """The live command of a driver with live output; `full`: with everything that a command may have."""
+    if not probe.own(HOOK) or probe.truth("driver_supports_live_output") is not True or not probe.argv(Build()):
+        raise Settled
+    live = probe.live(_full(probe) if full else Build())
+    if live is None:
+        raise Settled
+    return live
 
 
 def _full(probe: DriverProbe) -> Build:
-    """A case with everything that a command may have."""
     session = probe.session() or ""
     return Build(context=_CONTEXT, session=session, resume="true", tools="Read,Bash(git *)", mode="acceptEdits")
 
@@ -48,7 +52,8 @@ def live_is_filled(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  driver_prepare_live_command() { local LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}"); }
     Good: driver_prepare_live_command() { LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}"); }
     """
-    if not _has_live(probe) or (live := probe.live(Build())) is None or live.result.trouble:
+    live = _live(probe)
+    if live.result.trouble:
         return
     answer, program = live.result, live.command[0]
     if answer.status:
@@ -69,8 +74,7 @@ def command_stays(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  CLAUDE_CMD_ARGS+=("--verbose"); LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}")
     Good: LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}" "--verbose")
     """
-    if not _has_live(probe) or (live := probe.live(_full(probe))) is None:
-        return
+    live = _live(probe, full=True)
     before, after = live.command, live.left
     if before != after:
         moved = [word for word in after if word not in before] or [word for word in before if word not in after]
@@ -92,8 +96,7 @@ def live_keeps(probe: DriverProbe) -> Iterator[Problem]:
             LIVE_CMD_ARGS+=("$arg")
         done
     """
-    if not _has_live(probe) or (live := probe.live(_full(probe))) is None:
-        return
+    live = _live(probe, full=True)
     if live.result.trouble or not live.argv:
         return
     problem = next(_changed(probe, _full(probe), live), None)
@@ -256,12 +259,10 @@ def live_is_fresh(probe: DriverProbe) -> Iterator[Problem]:
         LIVE_CMD_ARGS=()
         for arg in "${CLAUDE_CMD_ARGS[@]}"; do LIVE_CMD_ARGS+=("$arg"); done
     """
-    if not _has_live(probe):
+    first = _live(probe)
+    if first.result.trouble or first.argv is None:
         return
-    full, first = _full(probe), probe.live(Build())
-    if first is None or first.result.trouble or first.argv is None:
-        return
-    probe.live_again(full)
+    probe.live_again(_full(probe))
     again = probe.live_again(Build())
     if again is not None and again.command == first.command and again.result.value != first.result.value:
         yield Problem("an earlier live command changes this one")

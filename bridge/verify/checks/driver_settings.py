@@ -12,7 +12,7 @@ from bridge.verify.checks.driver_command import CONTEXT, HOOK
 from bridge.verify.command_line import beyond
 from bridge.verify.model import WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
-from bridge.verify.registry import Problem, driver
+from bridge.verify.registry import Problem, Settled, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,10 +140,12 @@ def _unstable(probe: DriverProbe) -> bool:
     return first.value != second.value
 
 
-def _stable(probe: DriverProbe, case: Build) -> list[str] | None:
+def _stable(probe: DriverProbe, case: Build) -> list[str]:
     """The command of this case, where the same inputs give the same command; else that is another check's."""
     argv = probe.argv(case)
-    return argv if argv and not _unstable(probe) else None
+    if not argv or _unstable(probe):
+        raise Settled
+    return argv
 
 
 @driver("RB117", "The same inputs give the same command", Harm.FRAGILE, hook=HOOK)
@@ -183,7 +185,7 @@ def fourth_argument(probe: DriverProbe) -> Iterator[Problem]:
     Good: local prompt_file="$1" loop_context="$2" session_id="$3"
     """
     argv = _stable(probe, Build())
-    if argv and probe.argv(Build(extra=("a fourth",))) != argv:
+    if probe.argv(Build(extra=("a fourth",))) != argv:
         yield Problem("a fourth argument changes the command")
 
 
@@ -205,8 +207,7 @@ def unusual_host(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  if [[ $CLAUDE_USE_CONTINUE == true ]]; then ...     # set -u, and the setting is not there
     Good: if [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]; then ...
     """
-    if not (argv := _stable(probe, Build(context=CONTEXT))):
-        return
+    argv = _stable(probe, Build(context=CONTEXT))
     for name, code in _HOSTS.items():
         answer = probe.build_apart(Build(context=CONTEXT), code)
         if not answer.trouble and (answer.value != argv or not answer.ok):
@@ -221,8 +222,7 @@ def stdin_is_left(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  prompt=$(cat - "$1")
     Good: prompt=$(cat "$1")
     """
-    if not _stable(probe, Build()):
-        return
+    _stable(probe, Build())
     # Held against a build of now: what stays of an earlier one is another check's.
     anew = "\\builtin unset -v CLAUDE_CMD_ARGS\nCLAUDE_CMD_ARGS=()\n"
     before = probe.build_again(Build(), anew)
