@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
@@ -21,17 +25,26 @@ _SIGN = re.compile(r"[:=]")
 _DECORATED = 200
 """Characters that a key may have with all that is around it. The pattern takes the square of the time
 for a longer one, and a model that has lost its way repeats one dash for as long as it may."""
-_KEYS = frozenset(
-    {
-        *("STATUS", "EXIT_SIGNAL", "TASKS_COMPLETED_THIS_LOOP", "FILES_MODIFIED"),
-        *("TESTS_STATUS", "WORK_TYPE", "RECOMMENDATION"),
-    }
-)
 _LONGEST_KEY = len("TASKS_COMPLETED_THIS_LOOP") + 4
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
 _BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
 _INT = re.compile(r"(\d{1,9})(?:\s+[A-Za-z(].*|[.,;])?$")
 _WORD = re.compile(r"([A-Za-z][A-Za-z_ -]*?)" + _TAIL)
+
+
+def _constant(word: str) -> str:
+    return re.sub(r"[ -]+", "_", word.strip("*_`").upper())
+
+
+_FIELDS: dict[str, tuple[str, re.Pattern[str], Callable[[str], str | bool | int]]] = {
+    "STATUS": ("status", _WORD, _constant),
+    "TESTS_STATUS": ("tests_status", _WORD, _constant),
+    "WORK_TYPE": ("work_type", _WORD, _constant),
+    "EXIT_SIGNAL": ("exit_signal", _BOOL, lambda word: word.lower() == "true"),
+    "TASKS_COMPLETED_THIS_LOOP": ("tasks_completed", _INT, int),
+    "FILES_MODIFIED": ("files_modified", _INT, int),
+}
+"""The field of each key, how its value begins, and what that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +54,7 @@ class StatusBlock:
     Attributes:
         status: IN_PROGRESS, COMPLETE, BLOCKED or another word, in capitals.
         exit_signal: whether the loop shall end.
-        tasks_completed: tasks completed in this loop.
         tests_status: PASSING, FAILING, NOT_RUN or another word, in capitals.
-        files_modified: how many.
         work_type: IMPLEMENTATION, TESTING or another word, in capitals.
         recommendation: one line of prose.
         terminated: False when both the end marker and the end of its code fence are missing.
@@ -65,7 +76,7 @@ class StatusBlock:
 
 
 def parse_status(text: str) -> StatusBlock | None:
-    """Give the last RALPH_STATUS block of a text that says something, or None.
+    """The last RALPH_STATUS block of a text that says something, or None.
 
     The start marker ends its line, with or without prose in front of it (``Done. ---RALPH_STATUS---``); the end
     marker may stand anywhere. Quotes, bullets, emphasis, code fences and ANSI colours around lines and values
@@ -124,7 +135,7 @@ class _Blocks:
     def _belongs(self, line: str) -> bool:
         """Whether a line goes on with the block below a heading."""
         key = _key_of(line.strip())
-        known = key is not None and key[0] in _KEYS
+        known = key is not None and key[0] in (*_FIELDS, "RECOMMENDATION")
         deeper = self._indent is not None and _indent(line) > self._indent
         return known or deeper or bool(_FENCE.match(line)) or bool(_END.search(line))
 
@@ -156,36 +167,24 @@ def _within(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 def _read(key: str, value: str, fields: dict[str, str | bool | int]) -> bool:
     """Take in a field; say whether it could be read, as one that nobody asks for can."""
     value = value.strip(" \t*_`\"'")
-    words = re.sub(" +", " ", value)
-    match key:
-        case "STATUS" | "TESTS_STATUS" | "WORK_TYPE" as name:
-            if found := _WORD.match(words):
-                fields[name.lower()] = re.sub(r"[ -]+", "_", found[1].strip("*_`").upper())
-        case "EXIT_SIGNAL":
-            if found := _BOOL.match(words):
-                fields["exit_signal"] = found[1].lower() == "true"
-        case "TASKS_COMPLETED_THIS_LOOP" | "FILES_MODIFIED" as name:
-            if found := _INT.match(words):
-                fields[name.lower().removesuffix("_this_loop")] = int(found[1])
-        case _:
-            # Placeholder of the template: <one line> or [one line].
-            if key == "RECOMMENDATION" and value and not re.fullmatch(r"<.*>|\[.*\]", value):
-                fields["recommendation"] = value
-            return True
-    return found is not None
+    if key in _FIELDS:
+        name, pattern, read = _FIELDS[key]
+        if found := pattern.match(re.sub(" +", " ", value)):
+            fields[name] = read(found[1])
+        return found is not None
+    # Placeholder of the template: <one line> or [one line].
+    if key == "RECOMMENDATION" and value and not re.fullmatch(r"<.*>|\[.*\]", value):
+        fields["recommendation"] = value
+    return True
 
 
 def find_promise(text: str, promise: str = "COMPLETE") -> bool:
-    """Say whether the text holds ``<promise>PROMISE</promise>``.
+    """Whether the text holds ``<promise>PROMISE</promise>``.
 
     Literal and case-sensitive, never a pattern; white space inside the tags is collapsed. Another
     promise in front doesn't hide the right one, nor does a tag that was never closed. Anywhere in the
     text counts, in prose, quotes and code fences too, as in the controllers that brought the
     convention: a model that is told to print the tag often puts it into backquotes.
-
-    Args:
-        text: the assistant's own text; for a Stop hook, that of its last message.
-        promise: what stands between the tags.
     """
     wanted = " ".join(promise.split())
     if not wanted:

@@ -108,6 +108,7 @@ class Hub:
         return {name: commit for commit, name in pairs}
 
     def push(self, git: Repository, *refspecs: str, options: tuple[str, ...] = ()) -> str:
+        """Why that failed, or ''."""
         for pause in _PAUSES:
             done = git.run(*QUIET, "push", "--quiet", "--no-verify", *options, "--", self.url, *refspecs)
             if done.ok:
