@@ -30,11 +30,7 @@ STOP = "stop"
 
 
 def task_folder(folder: Path, task_id: str) -> Path:
-    """The folder of a task, which is made if need be.
-
-    Raises:
-        ProjectUnusable: the system refuses.
-    """
+    """The folder of a task, which is made if need be."""
     path = folder / "tasks" / task_id
     with usable(path):
         make_folder(path)
@@ -42,11 +38,7 @@ def task_folder(folder: Path, task_id: str) -> Path:
 
 
 def new_run(swarms: Path, now: float) -> Path:
-    """Make the folder of a new swarm; its name is the time.
-
-    Raises:
-        ProjectUnusable: the system refuses.
-    """
+    """Make the folder of a new swarm; its name is the time."""
     name = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     with usable(swarms):
         make_folder(swarms)
@@ -59,6 +51,7 @@ def new_run(swarms: Path, now: float) -> Path:
 
 
 def runs(swarms: Path) -> list[Path]:
+    """The folders of all swarms, the oldest first."""
     with suppress(OSError):
         found = [each for each in swarms.iterdir() if (each / FILE).is_file()]
         return sorted(found, key=lambda each: (each.name[:15], len(each.name), each.name))
@@ -157,9 +150,6 @@ def tail_size(path: Path) -> int:
 def locked(path: Path, *, patience: float | None = None) -> Iterator[int | None]:
     """Hold a lock on a file, which is made, while the block runs; gives its descriptor, or None when it wasn't to
     be had within so many seconds (None: it takes as long as it takes).
-
-    Raises:
-        ProjectUnusable: the system refuses.
     """
     with usable(path):
         make_folder(path.parent)

@@ -34,11 +34,7 @@ _PAUSES = (0.5, 2.0, 0.0)
 
 
 def bare(path: Path, *, objects: Path | None = None) -> Repository:
-    """Make a bare repository, or find the one that is there; `objects` of another one are not to be had twice.
-
-    Raises:
-        ProjectUnusable: git refuses.
-    """
+    """Make a bare repository, or find the one that is there; `objects` of another one are not to be had twice."""
     make_folder(path)
     git = repository(path, GIT_DIR=os.fspath(path))
     if not (path / "HEAD").exists():

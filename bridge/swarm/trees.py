@@ -92,9 +92,6 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
         git: any work tree of the repository.
         branch: to check out; made at `base` when there is none of that name.
         lock: the file that all swarms of the repository lock meanwhile.
-
-    Raises:
-        ProjectUnusable: git refuses, in its own words.
     """
     with usable(path):
         make_folder(path.parent)
@@ -153,9 +150,6 @@ def copy_files(source: Path, target: Path, paths: Iterable[str]) -> dict[str, st
     Args:
         source, target: the tops of both work trees.
         paths: from there.
-
-    Raises:
-        ProjectUnusable: the system refuses to write.
     """
     copied = {}
     for name in paths:
