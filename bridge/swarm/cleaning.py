@@ -86,7 +86,8 @@ class _Cleaning:
         for task in self.record.tasks:
             yield from self._task(task)
         yield from self._swarm()
-        for url in dict.fromkeys(filter(None, map(self._hub_of, self.record.tasks))):
+        hubs = (str((self._order(task) or {}).get("hub", "")) for task in self.record.tasks)
+        for url in dict.fromkeys(filter(None, hubs)):
             yield from self._hub(url)
 
     def _task(self, task: TaskRecord) -> Iterator[Cleaned]:
@@ -126,9 +127,6 @@ class _Cleaning:
             yield Cleaned(self.record.branch, "tasks of it are left")
         else:
             yield from self._branch(self.record.branch, also=None)
-
-    def _hub_of(self, task: TaskRecord) -> str:
-        return str((self._order(task) or {}).get("hub", ""))
 
     def _order(self, task: TaskRecord) -> dict[str, Any] | None:
         return read_object(self.folder / "tasks" / task.task.id / "order.json")

@@ -23,7 +23,7 @@ from bridge.records import read_object, to_json, write_json
 from bridge.swarm import elsewhere, supervisor, transport
 from bridge.swarm.folder import read_events
 from bridge.swarm.links import DaskHost, HubHost
-from bridge.swarm.order import Delivery, Order, Parcel, Result, pack
+from bridge.swarm.order import Delivery, Order, Result, pack
 from bridge.swarm.transport import AttemptHub
 from bridge.swarm.trees import Saved
 
@@ -103,20 +103,16 @@ class Courier(Executor):
 
     def _send(self, order: Order, promise: _Promise) -> None:
         try:
-            packed = pickle.dumps(self._parcel(order))
-            inner = self._engine.submit(elsewhere.work, __version__, packed)
+            git = order.repository()
+            parcel = pack(order, git, dask=isinstance(self._line, DaskHost))
+            self._offer(git, order, order.base, parcel.tip)
+            inner = self._engine.submit(elsewhere.work, __version__, pickle.dumps(parcel))
         except Exception as error:  # noqa: BLE001 - whatever the engine has, the host is told
             verdict = "failed" if isinstance(error, BridgeError) else "interrupted"
             _settle(promise, Result(verdict, "not sent", words(error)))
             return
         inner.add_done_callback(lambda done: self._pool.submit(self._arrived, order, promise, done))
         promise.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
-
-    def _parcel(self, order: Order) -> Parcel:
-        git = order.repository()
-        parcel = pack(order, git, dask=isinstance(self._line, DaskHost))
-        self._offer(git, order, order.base, parcel.tip)
-        return parcel
 
     def _offer(self, git: Repository, order: Order, *commits: str) -> None:
         with self._packing:
@@ -151,8 +147,7 @@ class Courier(Executor):
                 due = now + self._line.beat
 
     def _take(self, task: str, attempt: int, number: int, line: str) -> None:
-        mirror = self._mirrors.get((task, attempt))
-        if mirror is not None:
+        if (mirror := self._mirrors.get((task, attempt))) is not None:
             mirror.take(number, line)
 
     # -- back ------------------------------------------------------------------------------------------
@@ -164,8 +159,7 @@ class Courier(Executor):
             result = self._result(order, done)
         except Exception as error:  # noqa: BLE001 - whatever it is, the host is to know of it
             result = Result("lost", "worker lost", f"what came back can't be used: {words(error)}")
-        mirror = self._mirrors.pop((order.task, order.attempt), None)
-        if mirror is not None:
+        if (mirror := self._mirrors.pop((order.task, order.attempt), None)) is not None:
             mirror.close()
         _settle(promise, result)
 
@@ -179,14 +173,10 @@ class Courier(Executor):
                 why = delivery.result.detail
             else:
                 why = f"the executor lost it: {words(error)}"
-        if self._claim_safely(order):
-            return Result("interrupted", "not begun", why)
-        return self._lost(order, why)
-
-    def _claim_safely(self, order: Order) -> bool:
         with suppress(Exception):  # then it isn't certain, and counts as begun
-            return self._claim(order)
-        return False
+            if self._claim(order):
+                return Result("interrupted", "not begun", why)
+        return self._lost(order, why)
 
     def _lost(self, order: Order, why: str) -> Result:
         """Nobody saw the attempt's end: get what it has left. Complete is complete, though."""
@@ -197,8 +187,7 @@ class Courier(Executor):
         return result._replace(verdict="lost", reason="worker lost", detail=detail)
 
     def _delivered(self, order: Order, delivery: Delivery) -> Result:
-        mirror = self._mirrors.get((order.task, order.attempt))
-        if mirror is not None:
+        if (mirror := self._mirrors.get((order.task, order.attempt))) is not None:
             mirror.rest(delivery.events)
         if delivery.log:
             with open_file(Path(order.folder) / "worker.log", "ab") as file:
@@ -242,7 +231,9 @@ def _left(order: Order, patience: float) -> Result:
 
 
 def _unreached(order: Order, why: str) -> Result:
-    where = _where(order)
+    """What is lost is on the machine and in the folder that were reported, if any were."""
+    reported = (each.get("where") for each in _of_attempt(order.events, order.attempt))
+    where = next((str(each) for each in reported if each is not None), "")
     return Result("lost", saved=Saved(unsaved=why if where else ""), where=where)
 
 
@@ -306,12 +297,6 @@ def _is_of(order: Order, name: str) -> bool:
 
 def _of_attempt(path: Path, attempt: int) -> list[dict[str, Any]]:
     return [each for each in read_events(path) if each.get("attempt") == attempt]
-
-
-def _where(order: Order) -> str:
-    """On which machine an attempt was, and where; '' when that wasn't reported."""
-    events = _of_attempt(order.events, order.attempt)
-    return next((str(each["where"]) for each in events if "where" in each), "")
 
 
 def _named(git: Repository, order: Order, refs: dict[str, str], saved: Saved) -> Saved:

@@ -141,7 +141,9 @@ class MergeQueue:
         unmerged = names(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
         if not done.ok and not unmerged:
             return Merged("conflict", f"git merge: {_words(done)}")
-        self._ours([path for path in {*changed, *unmerged} if self._is_ours(path, task)])
+        # The plan, the loops' own files and those that were copied stay as the branch has them.
+        own = (path for path in {*changed, *unmerged} if self._project.is_of_task(path) or path in task.copied)
+        self._restore([*own])
         if unmerged := names(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
             shown = ", ".join(unmerged[:_SHOWN]) + (", …" if len(unmerged) > _SHOWN else "")
             return Merged("conflict", f"conflicts in {shown}")
@@ -171,11 +173,7 @@ class MergeQueue:
 
     # -- what no task brings along ---------------------------------------------------------------------
 
-    def _is_ours(self, path: str, task: TaskRecord) -> bool:
-        """Whether a path stays as the branch has it: the plan, the loops' own files, those that were copied."""
-        return self._project.is_of_task(path) or path in task.copied
-
-    def _ours(self, paths: list[str]) -> None:
+    def _restore(self, paths: list[str]) -> None:
         if not paths:
             return
         there = set(names(self._git.run("-C", str(self.top), "ls-tree", "-r", "-z", "--name-only", "HEAD")))

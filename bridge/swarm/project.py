@@ -112,7 +112,8 @@ class SwarmProject:
         """Name files that a work tree lacks, from the top: those of the setup that git doesn't have, and the
         ignored ones that ``.worktreeinclude`` names."""
         git = self.repository()
-        there = [name for name in (*IN_WORK_TREES, INCLUDE, *self._copied()) if os.path.lexists(self.folder / name)]
+        copied = (os.path.join(self.home, name) for name in self.own.copied)
+        there = [name for name in (*IN_WORK_TREES, INCLUDE, *copied) if os.path.lexists(self.folder / name)]
         there += [f":(glob){name}/*.sh" for name in ("drivers", "agents") if (self.folder / name).is_dir()]
         setup = _names(git, "--others", "--", *there) if there else []
         setup = [name for name in setup if not self.is_own(self.prefix + name)]
@@ -125,9 +126,6 @@ class SwarmProject:
             [self.prefix + name for name in setup if name not in wanted],
             [self.prefix + name for name in wanted],
         )
-
-    def _copied(self) -> tuple[str, ...]:
-        return tuple(os.path.join(self.home, name) for name in self.own.copied)
 
     def instructions(
         self, task: Task, prompt: str | None, before: str = ""

@@ -159,7 +159,8 @@ def find_permanent(answer: Answer, limit: Limit | None, facts: RunFacts) -> Perm
 def _in_events(answer: Answer) -> PermanentFailure | None:
     words, status, kinds = _unwrapped(answer.error or "")
     status = answer.api_error_status or status
-    if status is not None and (status >= 500 or (status in _REQUESTS and not _credit(words, kinds))):
+    no_credit = _ANYWHERE[0][1].search(words, 0, _LOOKED_AT) or "insufficient_quota" in kinds
+    if status is not None and (status >= 500 or (status in _REQUESTS and not no_credit)):
         return None
     named = bool(kinds or answer.error_kind or status)
     if not named and (squeezed(words) in squeezed(answer.text) or _OF_A_TOOL.search(words, 0, _LOOKED_AT)):
@@ -217,10 +218,6 @@ def _judged(
         if status == _NOT_FOUND and re.search(r"\bmodel|\bentity", words, re.IGNORECASE):
             reason = _R.UNKNOWN_MODEL
     return None if reason is None else PermanentFailure(reason, one_line(words, _TEXT))
-
-
-def _credit(words: str, kinds: Iterable[str]) -> bool:
-    return bool(_ANYWHERE[0][1].search(words, 0, _LOOKED_AT)) or "insufficient_quota" in kinds
 
 
 def _unwrapped(text: str) -> tuple[str, int | None, tuple[str, ...]]:
