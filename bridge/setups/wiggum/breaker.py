@@ -34,6 +34,15 @@ class WiggumCircuit(StrEnum):
     OPEN = "OPEN"
 
 
+class Trip(StrEnum):
+    """What opens the circuit, and so ends the loop."""
+
+    NO_FILE_CHANGES = "no_file_changes"
+    REPEATED_ERROR = "repeated_error"
+    OUTPUT_DECLINE = "output_decline"
+    STUCK = "stuck"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WiggumBreakerSettings:
     """When to open. A threshold of 0 is never reached."""
@@ -53,7 +62,7 @@ class WiggumBreaker:
     state: WiggumCircuit = WiggumCircuit.CLOSED
     opened_at: str | None = None  # UTC; None unless OPEN
     reason: str = ""  # why it is OPEN or HALF, for people
-    trip: str = ""  # the condition that opened it, as an outcome of the loop
+    trip: str = ""  # what opened it: a `Trip`, or another writer's word
     no_change_count: int = 0
     same_error_count: int = 0
     error_hashes: Hashes = ()  # of the last turns' errors, the newest last; see `hash_of`
@@ -190,26 +199,26 @@ def _conditions(
     repeated = "repeated error: the same"
     warnings: list[str] = []
     for reached, reaction, trip, reason in (
-        (0 < settings.same_error <= same, "stop", "repeated_error", f"{repeated} one in {same} turns in a row"),
+        (0 < settings.same_error <= same, "stop", Trip.REPEATED_ERROR, f"{repeated} one in {same} turns in a row"),
         (
             0 < settings.same_error <= times,
             "stop",
-            "repeated_error",
+            Trip.REPEATED_ERROR,
             f"{repeated} last message in {times} turns in a row",
         ),
         (
             still and 0 < settings.no_change <= idle,
             "stop",
-            "no_file_changes",
+            Trip.NO_FILE_CHANGES,
             f"no file changes in {idle} turns in a row",
         ),
         (
             0 < settings.output_decline < decline,
             settings.on_output_decline,
-            "output_decline",
+            Trip.OUTPUT_DECLINE,
             f"output declined by {decline}% against the turns before",
         ),
-        (evidence.stuck, settings.on_stuck, "stuck", "the agent says that it is stuck"),
+        (evidence.stuck, settings.on_stuck, Trip.STUCK, "the agent says that it is stuck"),
     ):
         if reached and reaction == "stop":
             return trip, reason, tuple(warnings)

@@ -20,7 +20,7 @@ from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.checkpoints import Restored, listed, restore
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.plugin import read_plugin
-from bridge.setups.wiggum.policy import all_done, closed, with_items
+from bridge.setups.wiggum.policy import Ending, all_done, closed, with_items
 from bridge.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def overview(layout: Layout) -> dict[str, Any]:
         left, total = state.remaining_items, state.total_items
         shown["items"] |= {"done": max(0, total - left), "remaining": left, "total": total}
     if state.outcome is None and (over := all_done(state, items)):
-        state = replace(state, outcome="plan_complete", reason=over, exit_code=0)
+        state = replace(state, outcome=Ending.PLAN_COMPLETE, reason=over, exit_code=0)
         shown["active"] = False
     shown |= asdict(state)
     for key in ("extra", "turn", "breaker_settings"):
@@ -153,7 +153,7 @@ def stop(layout: Layout, *, at_once: bool = False) -> Stopped:
         state = files.load(layout)
         if state is None or state.outcome is not None:
             return Stopped(False, "there is no loop to stop: it has just ended")
-        files.finish(layout, closed(state, "cancelled", "stopped by hand", now))
+        files.finish(layout, closed(state, Ending.CANCELLED, "stopped by hand", now))
     files.log(layout, f"iteration {state.iteration}: the loop was stopped by hand")
     return Stopped(True, f"stopped after iteration {state.iteration}")
 
@@ -164,7 +164,7 @@ def close_interrupted(layout: Layout, probe: WorkDetector, now: datetime) -> Wig
     The caller holds the project's lock, and no agent runs any more.
     """
     state, _ = turns.recover(layout, probe, files.load(layout) or WiggumState(), now)
-    state = closed(state, "cancelled", "stopped by hand", now)
+    state = closed(state, Ending.CANCELLED, "stopped by hand", now)
     files.finish(layout, state)
     files.clear_cancel(layout)
     files.log(layout, f"iteration {state.iteration}: the loop was stopped by hand, in the middle of the turn")

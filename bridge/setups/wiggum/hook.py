@@ -17,7 +17,7 @@ from bridge.setups.wiggum import files
 from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.hook_call import Answer, HookCall, HookResponse, candidate_projects, doubt, read_call
-from bridge.setups.wiggum.policy import closed
+from bridge.setups.wiggum.policy import Ending, closed
 from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, WiggumState, read_environment
 from bridge.setups.wiggum.transcript import last_message, printed, tool_errors, used_tools
 from bridge.timestamps import parse_iso
@@ -198,7 +198,7 @@ class _Hook:
 
         now, path = self.now(), self.call.transcript
         if files.is_cancelled(layout):
-            files.finish(layout, closed(state, "cancelled", "stopped by hand", now))
+            files.finish(layout, closed(state, Ending.CANCELLED, "stopped by hand", now))
             files.clear_cancel(layout)
             return Answer("the loop was stopped by hand")
         probe = WorkDetector(layout.project, FILES)

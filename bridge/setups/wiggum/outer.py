@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import GO_ON, Decision, LoopState, Pauses, Verdict, back_off, limit_wait
-from bridge.setups.wiggum.policy import closed, decide, minutes_over
+from bridge.setups.wiggum.policy import Ending, closed, decide, minutes_over
 from bridge.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class OuterPolicy:
     def begin(self, state: OuterState, _plan: Plan | None, at: Moment) -> tuple[OuterState, Decision]:
         saved = state.saved
         if saved.outcome is None and state.cancelled:
-            saved = closed(saved, "cancelled", "stopped by hand", at.now)
+            saved = closed(saved, Ending.CANCELLED, "stopped by hand", at.now)
         elif saved.outcome is None and not state.first and (over := minutes_over(saved, at.elapsed)):
-            saved = closed(saved, "max_minutes", over, at.now)
+            saved = closed(saved, Ending.MAX_MINUTES, over, at.now)
         return replace(state, saved=saved), ending(saved) or GO_ON
 
     def decide(self, state: OuterState, outcome: OuterOutcome, at: Moment) -> tuple[OuterState, Decision]:

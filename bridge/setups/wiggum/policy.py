@@ -7,10 +7,11 @@ the last turn is finished.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum.breaker import timestamp
+from bridge.setups.wiggum.breaker import Trip, timestamp
 from bridge.setups.wiggum.progress import Items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
 from bridge.stream.status import find_promise
@@ -21,21 +22,32 @@ if TYPE_CHECKING:
 
     from bridge.setups.wiggum.state import OpenTurn, WiggumState
 
-EXIT_CODES = {
-    "complete": 0,
-    "plan_complete": 0,
-    "max_iterations": 1,
-    "max_minutes": 1,
-    "max_cost": 1,
-    "max_tokens": 1,
-    "cost_unknown": 1,
-    "tokens_unknown": 1,
-    "fatal": 5,
-    "no_file_changes": 6,
-    "repeated_error": 7,
-    "output_decline": 8,
-    "stuck": 9,
-    "cancelled": 130,
+
+class Ending(StrEnum):
+    """How a loop ends, beside what opens its circuit (`Trip`), and reasons for which no repetition helps."""
+
+    COMPLETE = "complete"
+    PLAN_COMPLETE = "plan_complete"
+    MAX_ITERATIONS = "max_iterations"
+    MAX_MINUTES = "max_minutes"
+    MAX_COST = "max_cost"
+    MAX_TOKENS = "max_tokens"
+    COST_UNKNOWN = "cost_unknown"
+    TOKENS_UNKNOWN = "tokens_unknown"
+    FATAL = "fatal"
+    CANCELLED = "cancelled"
+
+
+EXIT_CODES: dict[str, int] = {
+    **dict.fromkeys(Ending, 1),
+    Ending.COMPLETE: 0,
+    Ending.PLAN_COMPLETE: 0,
+    Ending.FATAL: 5,
+    Trip.NO_FILE_CHANGES: 6,
+    Trip.REPEATED_ERROR: 7,
+    Trip.OUTPUT_DECLINE: 8,
+    Trip.STUCK: 9,
+    Ending.CANCELLED: 130,
 }
 _ONE_LINE = 200
 
@@ -90,7 +102,7 @@ def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumS
         turn=None,
     )
     outcome, reason = _outcome(after, facts, tripped, over)
-    if outcome in ("complete", "plan_complete", "fatal") and tripped.condition:
+    if outcome in (Ending.COMPLETE, Ending.PLAN_COMPLETE, Ending.FATAL) and tripped.condition:
         # The end comes first: nobody needs the breaker's warning any more.
         after = replace(after, breaker=replace(breaker, state=state.breaker.state))
     warnings = (*facts.warnings, *tripped.warnings)
@@ -113,18 +125,18 @@ def closed(state: WiggumState, outcome: str, reason: str, now: datetime) -> Wigg
 def _outcome(after: WiggumState, facts: TurnFacts, tripped: breakers.Tripped, over: str) -> tuple[str | None, str]:
     turns = plural(after.iteration, "iteration")
     if facts.failure is None and find_promise(facts.text, after.completion_promise):
-        return "complete", f"the promise {after.completion_promise!r} was given after {turns}"
+        return Ending.COMPLETE, f"the promise {after.completion_promise!r} was given after {turns}"
     fatal = fatal_in(facts.text)
     if fatal is not None:
-        return "fatal", f"fatal: {fatal or 'no reason given'}"
+        return Ending.FATAL, f"fatal: {fatal or 'no reason given'}"
     if over:
-        return "plan_complete", f"{over} after {turns}"
+        return Ending.PLAN_COMPLETE, f"{over} after {turns}"
     if tripped.condition:
         return tripped.condition, f"circuit breaker open: {after.breaker.reason}"
     if 0 < after.max_iterations <= after.iteration:
-        return "max_iterations", f"maximum iterations ({after.max_iterations}) reached"
+        return Ending.MAX_ITERATIONS, f"maximum iterations ({after.max_iterations}) reached"
     if over := minutes_over(after, facts.elapsed):
-        return "max_minutes", over
+        return Ending.MAX_MINUTES, over
     return None, ""
 
 

@@ -12,9 +12,9 @@ from bridge.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.setups.projects import project_lock
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum import files, turns
-from bridge.setups.wiggum.breaker import cooled_at, timestamp
+from bridge.setups.wiggum.breaker import Trip, cooled_at, timestamp
 from bridge.setups.wiggum.files import FILES
-from bridge.setups.wiggum.policy import EXIT_CODES, all_done, closed
+from bridge.setups.wiggum.policy import EXIT_CODES, Ending, all_done, closed
 from bridge.setups.wiggum.state import DEFAULTED, WiggumState, is_promise
 from bridge.setups.wiggum.task import StartRequest, TaskFiles, digest, name_of, settle, write
 from bridge.wording import plural
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _KEPT = ("max_iterations", "max_minutes", "completion_promise", "breaker_settings", "checkpoints", "tool")
 """What is as before where it isn't asked for."""
-_TRIPS = ("no_file_changes", "repeated_error", "output_decline", "stuck")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class _Start:
         layout, (before, unreadable, over, state, task) = self.layout, self.decide()
         if task is None:
             assert before is not None
-            return self._saved(closed(before, "plan_complete", over, self.now))
+            return self._saved(closed(before, Ending.PLAN_COMPLETE, over, self.now))
         if state is None and layout.state.exists():
             kept = files.set_aside(layout, layout.state, timestamp(self.now))
             if unreadable:
@@ -186,7 +185,7 @@ class _Start:
         same = same or request.resume
         if before.outcome is None and not same and all_done(before, files.read_plan(self.layout)):
             return None  # it is over, though nobody has said so
-        if before.outcome is not None and not request.resume and not (same and before.outcome in _TRIPS):
+        if before.outcome is not None and not request.resume and not (same and before.outcome in list(Trip)):
             return None
         if not same:
             raise LoopRefused(
@@ -261,7 +260,7 @@ class _Start:
             return Prepared(state, tuple(self.notices))
         if _used_up(state):
             used_up = f"maximum iterations ({state.max_iterations}) reached"
-            files.finish(layout, closed(state, "max_iterations", used_up, self.now))
+            files.finish(layout, closed(state, Ending.MAX_ITERATIONS, used_up, self.now))
             raise _limit_refusal(state)
         if self.probe.git is None:
             self.notices.append(
@@ -293,7 +292,7 @@ def _limit_refusal(state: WiggumState) -> LoopRefused:
     return LoopRefused(
         f"the loop is behind iteration {state.iteration}: a limit of {plural(state.max_iterations, 'iteration')} is"
         " used up\n  next: --max-iterations with a larger number, or --fresh to begin anew",
-        EXIT_CODES["max_iterations"],
+        EXIT_CODES[Ending.MAX_ITERATIONS],
     )
 
 

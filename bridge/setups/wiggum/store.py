@@ -17,7 +17,7 @@ from bridge.loop.store import Store
 from bridge.session_id import validate_session_id
 from bridge.setups.wiggum import controls, files, turns
 from bridge.setups.wiggum.outer import OuterOutcome, OuterState, ending
-from bridge.setups.wiggum.policy import closed
+from bridge.setups.wiggum.policy import Ending, closed
 from bridge.setups.wiggum.task import turn_prompt
 from bridge.setups.wiggum.transcript import logged_errors
 from bridge.turn.logs import bound_logs, new_log
@@ -159,7 +159,7 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
         if saved.outcome is None:  # what the loop itself found: a cap
             saved = closed(saved, event.reason, event.detail, datetime.now(UTC))
         files.finish(layout, saved)
-        if event.reason == "cancelled":
+        if event.reason == Ending.CANCELLED:
             files.clear_cancel(layout)
             files.log(layout, f"iteration {event.iterations}: the loop was stopped by hand")
         elif not self._end_logged:

@@ -17,7 +17,7 @@ from bridge.git.repository import Look
 from bridge.process.ask import ask
 from bridge.setups.wiggum import checkpoints, files, progress
 from bridge.setups.wiggum.breaker import timestamp
-from bridge.setups.wiggum.policy import TurnFacts, all_done, closed, decide, with_items
+from bridge.setups.wiggum.policy import Ending, TurnFacts, all_done, closed, decide, with_items
 from bridge.setups.wiggum.state import OpenTurn, WiggumState
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def keep(
     layout: Layout, probe: WorkDetector, after: WiggumState, facts: TurnFacts, now: datetime, *, note: str = ""
 ) -> tuple[str, ...]:
     """Keep a turn's work: progress block and checkpoint; return warnings. The state is the caller's to save."""
-    failed = after.outcome not in (None, "complete", "plan_complete")
+    failed = after.outcome not in (None, Ending.COMPLETE, Ending.PLAN_COMPLETE)
     _append_block(layout, facts, (after.reason,) if failed else (), now)
     turn, run = facts.turn, after.run_id or "run"
     made = checkpoints.make(probe.git, turn.number, after.checkpoints, run=run, since=turn.head, note=note)
@@ -135,7 +135,7 @@ def recover(layout: Layout, probe: WorkDetector, state: WiggumState, now: dateti
         updated_at=timestamp(now),
     )
     if over:
-        after = closed(after, "plan_complete", over, now)
+        after = closed(after, Ending.PLAN_COMPLETE, over, now)
     message = f"iteration {turn.number} was interrupted; its work is kept, the loop goes on behind it"
     return after, "; ".join((message, *warnings))
 
