@@ -85,9 +85,9 @@ def start(
     *,
     quiet: bool = False,
 ) -> int:
-    """Do what is asked for, and return the controller's exit code.
+    """Do what is asked for, and return the controller's exit code. Quiet: no lines of the log on stdout.
 
-    The original gets the `words`, where it is left to it. Quiet: no lines of the log on stdout.
+    The original gets the `words`, where it is left to it.
     """
     if isinstance(request, Refusal):
         if request.message:

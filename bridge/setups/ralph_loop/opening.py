@@ -57,11 +57,7 @@ class OpenedSession(Opened):
         return run_loop(tool, policy, self.store, session.loop, active=self.active, state=SessionState())
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        """The same for a library, which must not swallow signals.
-
-        Raises:
-            KeyboardInterrupt, SystemExit: it came while the session ran; the summary is written.
-        """
+        """The same for a library, which must not swallow signals: they are raised behind the summary."""
         with closing(self.run()) as events:
             for event in events:
                 if isinstance(event, LoopEnded) and self.store.interrupted_by is not None:
@@ -172,11 +168,7 @@ def loaded(
 ) -> Iterator[tuple[Agent, Config]]:
     """Source what every start does, in its order: ``config``, the controller's library, the agent's script.
 
-    Args:
-        setup, request, options: what is asked for.
-        tell: gets what sourced files print.
-        env: the environment; None: this process's own.
-        timeout: seconds that each script may take, and each hook; None: as long as it likes.
+    `timeout`: seconds that each script may take, and each hook; None: as long as it likes.
     """
     from bridge.agent import open_shell
 

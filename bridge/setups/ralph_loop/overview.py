@@ -24,8 +24,6 @@ _TAIL = 1 << 20  # an iteration's text stands between two headers; older ones do
 
 
 class LastSession(NamedTuple):
-    """The newest log."""
-
     log: Path
     mode: str
     began: datetime  # local time

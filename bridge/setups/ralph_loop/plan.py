@@ -239,8 +239,6 @@ def plan_command(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """The plan for one iteration."""
-
     values: dict[str, str] = field(default_factory=dict)  # variable to text, for the template
     missing: bool = False  # there is no plan
     complete: bool = False  # there are tasks, and all are done

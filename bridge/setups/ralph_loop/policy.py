@@ -42,8 +42,6 @@ REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Attempt(Outcome):
-    """What one attempt came to."""
-
     response: str = ""  # the agent's own words
     percent: str = ""  # what the script says about its context, as it stands; so is `window`
     window: str = ""

@@ -67,11 +67,7 @@ _KEYS = ("MODE", "MAX_ITERATIONS", *(key.name for key in SETTINGS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What counts after ``config`` was sourced; numbers as they stand there, read when they are needed.
-
-    Raises:
-        SessionRefused: by `max_iterations`, `max_retries` and `retry_delay`, for what is no number.
-    """
+    """What counts after ``config`` was sourced; what is no number raises `SessionRefused` when it is needed."""
 
     agent: str
     mode: str  # what the command line says, unless ``config`` overrides it
@@ -112,8 +108,6 @@ class SessionJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RalphSession:
-    """One run of the loop."""
-
     home: Path  # folder of the setup's own files
     config: Config
     job: SessionJob
@@ -124,13 +118,7 @@ class RalphSession:
 
 
 def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, iterations: str) -> Config:
-    """Source ``config`` and settle what it leaves open.
-
-    Args:
-        shell: a bash of `bridge.agent.open_shell`, with RALPH_DIR and RALPH_HOME.
-        path: the file.
-        options: of the run.
-        mode, iterations: from the command line; iterations are empty for DEFAULT_MAX_ITERATIONS.
+    """Source ``config`` and settle what it leaves open; `iterations` is empty for DEFAULT_MAX_ITERATIONS.
 
     Raises:
         SessionRefused: no such file, it failed (a command that fails in it ends it), or AGENT is not set; or it
@@ -166,11 +154,7 @@ def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, ite
 
 
 def source_file(shell: Shell, path: Path) -> Reply:
-    """Source a file of the setup as the controller does, outside of any condition.
-
-    Raises:
-        SessionRefused: it failed, with what it had printed.
-    """
+    """Source a file of the setup as the controller does, outside of any condition. Raises SessionRefused."""
     try:
         return shell.source(path, errexit=True)
     except HookExited as left:

@@ -79,8 +79,6 @@ class WiggumBreaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one turn shows."""
-
     changed: bool | None = None  # it changed files; None: nobody can tell
     error: str = ""  # what tells the error that it reports from others; '' without one
     output_length: int | None = None  # characters
@@ -137,7 +135,6 @@ def reset(breaker: WiggumBreaker) -> WiggumBreaker:
 def record(
     breaker: WiggumBreaker, evidence: Evidence, settings: WiggumBreakerSettings, now: datetime
 ) -> tuple[WiggumBreaker, Tripped]:
-    """Take in a turn."""
     counted = _counted(breaker, evidence)
     trip, reason, warnings = _conditions(counted, evidence, settings, breaker.output_lengths)
     if trip:

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 
 def overview(layout: Layout) -> dict[str, Any]:
-    """Return what ``wiggum status --json`` prints, except for its schema number.
-
-    Raises:
-        bridge.errors.StateUnreadable: the state file, or the plugin's, holds no state.
-    """
+    """Return what ``wiggum status --json`` prints, except for its schema number. Raises StateUnreadable."""
     state = files.latest_state(layout)
     items = files.read_plan(layout)
     blocks = progress.read_blocks(files.read_text(layout.progress) or "")
@@ -172,7 +168,6 @@ def close_interrupted(layout: Layout, probe: WorkDetector, now: datetime) -> Wig
 
 
 def reset(layout: Layout) -> str:
-    """Reset the circuit breaker; say what it is now."""
     _refuse_running(layout, "its breaker can't be reset")
     with files.locked(layout):
         state = files.latest_state(layout)
@@ -187,7 +182,6 @@ def reset(layout: Layout) -> str:
 
 
 def restore_checkpoint(layout: Layout, number: int, run: str | None) -> Restored:
-    """Restore a checkpoint by its iteration, of the named run or the last one."""
     _refuse_running(layout, "nothing is restored under its hands")
     git = find_repository(layout.project, FILES)
     if git is None:

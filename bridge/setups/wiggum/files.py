@@ -45,8 +45,6 @@ _LOCK_SECONDS = 5.0
 
 
 class Layout:
-    """Where a wiggum project keeps its files."""
-
     def __init__(self, project: Path) -> None:
         confine(project)
         self.project = project
@@ -79,7 +77,6 @@ def read_text(path: Path, *, root: str | None = None) -> str | None:
 
 
 def read_plan(layout: Layout) -> Items:
-    """Read the fix plan; without one there are no items."""
     return read_items(read_text(layout.plan, root=ANYWHERE) or "")
 
 
@@ -132,11 +129,7 @@ def finish(layout: Layout, state: WiggumState) -> None:
 
 
 def latest_state(layout: Layout) -> WiggumState | None:
-    """Read the state of the active loop or, when there is none, of the one that ended last.
-
-    Raises:
-        StateUnreadable: the active one can't be read as a state.
-    """
+    """Read the state of the active loop (raises StateUnreadable), else that of the one that ended last."""
     active = load(layout)
     if active is not None:
         return active
@@ -181,11 +174,7 @@ def clear_cancel(layout: Layout) -> None:
 
 @contextmanager
 def locked(layout: Layout) -> Iterator[None]:
-    """Keep other writers from the state while the block runs: short work only.
-
-    Raises:
-        ProjectBusy: somebody else has held it for five seconds.
-    """
+    """Keep other writers from the state while the block runs: short work only. Raises ProjectBusy after 5 s."""
     with usable(layout.folder):
         make_folder(layout.folder)
         file = open_file(layout.folder / ".state.lock", "ab")

@@ -78,8 +78,6 @@ def answer(
 
 
 class _Hook:
-    """One call, and what it needs of the world."""
-
     def __init__(
         self,
         call: HookCall,
@@ -139,7 +137,6 @@ class _Hook:
             return self._end_turn(layout, state, text)
 
     def _answer_for_plugin(self, layout: Layout) -> Answer:
-        """Answer for a loop whose state is the plugin's file."""
         from bridge.setups.wiggum import plugin
 
         call = self.call

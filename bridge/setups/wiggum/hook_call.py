@@ -17,8 +17,6 @@ _DEFAULT_CAP = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCall:
-    """One call of the hook, as far as it could be understood."""
-
     session_id: str | None  # whose turn ends; None: not known
     active: bool  # the turn goes on because of a Stop hook already
     message: str | None  # the assistant's last one; None: not given
@@ -111,5 +109,4 @@ class Answer(NamedTuple):
 
 
 def doubt(what: str) -> Answer:
-    """Let the agent stop because something is wrong."""
     return Answer(what, doubtful=True)

@@ -59,9 +59,6 @@ def install(project: Path, *, local: bool, command: str | None, force: bool) -> 
         local: into ``settings.local.json``, which isn't shared.
         command: what starts the hook; None: as it is there, else as :func:`default_command` says.
         force: overwrite a ``/ralph`` command that isn't ours.
-
-    Raises:
-        ConfigurationError: the settings are no JSON, or not as Claude Code wants them; nothing was changed.
     """
     path = _settings(project, local=local)
     text = _read(path)

@@ -36,11 +36,7 @@ class Node(NamedTuple):
 
 
 def parsed(text: str, where: str) -> Any:
-    """Read a whole text, strictly.
-
-    Raises:
-        ConfigurationError: it is no JSON, or an object has a key twice; says in which line, and what to do.
-    """
+    """Read a whole text, strictly; raises ConfigurationError, also for an object that has a key twice."""
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in found]

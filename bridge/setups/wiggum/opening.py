@@ -96,7 +96,6 @@ def open_outer(
     Raises:
         bridge.errors.ProjectBusy: another loop is running there.
         bridge.errors.LoopRefused, bridge.errors.ConfigurationError: see :func:`bridge.setups.wiggum.start.prepare`.
-        bridge.errors.BridgeError: the tool can't be loaded.
     """
     probe = WorkDetector(layout.project, FILES)
     waits = night(os.environ)
@@ -138,11 +137,7 @@ def open_outer(
 
 
 def start_request(asked: RunOptions, **more: Any) -> StartRequest:
-    """Say what is asked for; `more` of the request's fields are wiggum's own.
-
-    Raises:
-        ConfigurationError: the environment says what makes no sense of a limit that isn't given.
-    """
+    """Say what is asked for; `more` is wiggum's own. Raises ConfigurationError for the environment's nonsense."""
     promise = None if asked.promise is None else os_text(asked.promise)
     beside = {ENV_MAX_ITERATIONS: asked.max_iterations, ENV_PROMISE: promise}
     found = read_environment({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})

@@ -63,8 +63,6 @@ def _exit_code(outcome: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnFacts:
-    """What one turn came to."""
-
     turn: OpenTurn  # which one, and what it started from
     text: str = ""  # the agent's last message
     failure: str | None = None  # why the run of the agent failed

@@ -29,8 +29,6 @@ _AUTO = "(auto)"
 
 
 class Items(NamedTuple):
-    """The items of a plan, in order."""
-
     done: tuple[str, ...] = ()
     todo: tuple[str, ...] = ()
 
@@ -57,8 +55,6 @@ def read_items(text: str) -> Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One iteration's entry."""
-
     iteration: int
     timestamp: str = ""  # '' without one
     completed: tuple[str, ...] = ()

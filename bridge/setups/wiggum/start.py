@@ -32,8 +32,6 @@ _KEPT = ("max_iterations", "max_minutes", "completion_promise", "breaker_setting
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A loop that may start, or is over: its state, saved, and what people should know."""
-
     state: WiggumState
     notices: tuple[str, ...]
 
@@ -50,14 +48,9 @@ def prepare(layout: Layout, probe: WorkDetector, request: StartRequest, now: dat
 
 
 def check(layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> bool:
-    """Whether a start would come to a turn; False: its plan is done. Whatever refuses a start does so here.
+    """Whether a start would come to a turn; False: its plan is done. Refuses what `prepare` would.
 
     Nothing is written but a line of the log, where there is one: a start that is refused changes nothing.
-
-    Raises:
-        ConfigurationError, LoopRefused: see :func:`prepare`.
-        StateUnreadable: of the loop to go on with.
-        ProjectBusy: another loop is at work.
     """
     lock = project_lock(layout.folder, layout.project) if layout.folder.is_dir() else nullcontext()
     with lock, _refusals_logged(layout):
@@ -85,8 +78,6 @@ class _Decided(NamedTuple):
 
 
 class _Start:
-    """One start: what it is about, and the notices so far."""
-
     def __init__(self, layout: Layout, probe: WorkDetector, request: StartRequest, now: datetime) -> None:
         self.layout = layout
         self.probe = probe
@@ -308,7 +299,6 @@ def _with_task(state: WiggumState, before: WiggumState, task: TaskFiles) -> Wigg
 
 
 def _with_request(state: WiggumState, request: StartRequest) -> WiggumState:
-    """Let what was asked for win over what the state says."""
     named: dict[str, Any] = {name: value for name in _KEPT if (value := getattr(request, name)) is not None}
     return replace(
         state,

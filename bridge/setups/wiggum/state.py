@@ -115,7 +115,6 @@ class EnvironmentDefaults(NamedTuple):
     wrong: tuple[str, ...] = ()  # messages about values that make no sense
 
     def applied_to(self, state: WiggumState) -> WiggumState:
-        """Replace those values of a state that nobody named."""
         unnamed = {name: getattr(self, name) for name in DEFAULTED if name in state.by_default}
         return replace(state, **{name: value for name, value in unnamed.items() if value is not None})
 
@@ -134,7 +133,6 @@ def read_environment(env: Mapping[str, str]) -> EnvironmentDefaults:
 
 
 def is_promise(text: str) -> bool:
-    """Say whether a text can stand in the tags of a promise."""
     return bool(text.strip()) and "</promise>" not in text
 
 
@@ -142,12 +140,7 @@ def is_promise(text: str) -> bool:
 
 
 def read_state(text: str, *, where: str = "the state file", defaults: WiggumState | None = None) -> WiggumState:
-    """Read a state file.
-
-    Args:
-        text: its contents.
-        where: its name, for errors.
-        defaults: what stands for keys that are missing, as in files of older writers.
+    """Read a state file; `defaults` stand for keys that are missing, as in files of older writers.
 
     Raises:
         StateUnreadable: no JSON object, a value of another type than its key wants, or a later schema.
@@ -265,7 +258,6 @@ def _whole(value: object) -> int | None:
 
 
 def _strings(value: object) -> tuple[str, ...] | None:
-    """Return strings and numbers as strings."""
     if not isinstance(value, list):
         return None
     for number, each in enumerate(value):

@@ -32,8 +32,6 @@ _MOST_OF_LINE = 1024 * 1024
 
 
 class LastMessage(NamedTuple):
-    """The assistant's last words in a transcript."""
-
     text: str = ""
     final: bool = False  # nothing behind them says that more is to come
     whole: bool = False  # nothing is cut off behind them, only tools were used: the last ones if no more come
@@ -42,14 +40,9 @@ class LastMessage(NamedTuple):
 def last_message(
     path: Path, *, patience: float = _PATIENCE, wait: Callable[[float], None] = time.sleep
 ) -> str | None:
-    """Return the assistant's last message; None when the file doesn't hold it, even after some patience.
+    """Return the assistant's last message; None when the file doesn't hold it, even after some patience (seconds).
 
     Behind a turn that ends with the use of a tool, that is what was said before it in the same turn.
-
-    Args:
-        path: the transcript, a JSON object per line.
-        patience: seconds to wait for what is still to be written.
-        wait: lets time pass.
     """
     looks = max(int(patience / _SLICE), 1)
     size: int | None = None
