@@ -42,14 +42,10 @@ SETTINGS = (
     _key("MAX_RETRIES", _WHOLE, "3", "How often a failed attempt is repeated."),
     _key("SPECS_DIR", TEXT, "specs", "Folder of the specifications, seen from the project."),
     _key("PROCESS_DIR", TEXT, "", "Folder of the process specifications, for `--process` and `align-specs`."),
-    _key(
-        "RETRY_DELAY",
-        number("seconds", "2"),
-        "0.5",
-        "Pause before a failed attempt is repeated; doubled for each further one. The original doesn't wait.",
-        "retry_delay",
-    ),
-)
+    _key("RETRY_DELAY", number("seconds", "2"), "0.5",
+         "Pause before a failed attempt is repeated; doubled for each further one. The original doesn't wait.",
+         "retry_delay"),
+)  # fmt: skip
 """What ``config`` may set; the last one may also stand in the environment."""
 
 _DEFAULTS = {key.name: key.default for key in SETTINGS if key.default and key.name != "RETRY_DELAY"}

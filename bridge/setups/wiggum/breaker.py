@@ -193,30 +193,19 @@ def _conditions(
     explained = 0 < idle <= same and settings.same_error > 0
     still = evidence.changed is False and not explained
     decline = _decline(evidence.output_length, before)
-    repeated = "repeated error: the same"
-    warnings: list[str] = []
-    for reached, reaction, trip, reason in (
-        (0 < settings.same_error <= same, "stop", Trip.REPEATED_ERROR, f"{repeated} one in {same} turns in a row"),
-        (
-            0 < settings.same_error <= times,
-            "stop",
-            Trip.REPEATED_ERROR,
-            f"{repeated} last message in {times} turns in a row",
-        ),
-        (
-            still and 0 < settings.no_change <= idle,
-            "stop",
-            Trip.NO_FILE_CHANGES,
-            f"no file changes in {idle} turns in a row",
-        ),
-        (
-            0 < settings.output_decline < decline,
-            settings.on_output_decline,
-            Trip.OUTPUT_DECLINE,
-            f"output declined by {decline}% against the turns before",
-        ),
+    conditions = (
+        (0 < settings.same_error <= same, "stop", Trip.REPEATED_ERROR,
+         f"repeated error: the same one in {same} turns in a row"),
+        (0 < settings.same_error <= times, "stop", Trip.REPEATED_ERROR,
+         f"repeated error: the same last message in {times} turns in a row"),
+        (still and 0 < settings.no_change <= idle, "stop", Trip.NO_FILE_CHANGES,
+         f"no file changes in {idle} turns in a row"),
+        (0 < settings.output_decline < decline, settings.on_output_decline, Trip.OUTPUT_DECLINE,
+         f"output declined by {decline}% against the turns before"),
         (evidence.stuck, settings.on_stuck, Trip.STUCK, "the agent says that it is stuck"),
-    ):
+    )  # fmt: skip
+    warnings: list[str] = []
+    for reached, reaction, trip, reason in conditions:
         if reached and reaction == "stop":
             return trip, reason, tuple(warnings)
         if reached and reaction == "warn":

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from bridge.setups.wiggum.files import Layout
 
-_NO_SESSION = "its input has no session_id, so nobody knows whose turn ends"
 _UNKNOWN = (
     "the assistant's last message is neither in the input (last_assistant_message) nor, by now, in the transcript;"
     " the loop's state is untouched"
@@ -121,10 +120,8 @@ class _Hook:
         call, state = self.call, self._load(layout)
         if state is None or state.outcome is not None or not (state.mode == "hook" or call.legacy):
             return None
-        if call.session_id is None and not call.legacy:
-            return doubt(_NO_SESSION)
-        if call.is_foreign(state.session_id):
-            return Answer()
+        if (refused := self._refused(state.session_id)) is not None:
+            return refused
         text = self._message()
         if text is None:
             return doubt(_UNKNOWN)
@@ -141,10 +138,8 @@ class _Hook:
 
         call = self.call
         state = plugin.read_plugin(files.read_text(layout.plugin) or "", str(layout.plugin))
-        if call.session_id is None and not call.legacy:
-            return doubt(_NO_SESSION)
-        if call.is_foreign(state.session_id):
-            return Answer()
+        if (refused := self._refused(state.session_id)) is not None:
+            return refused
         message = self._message()
         if message is None:
             return doubt("the assistant's last message is not known; the loop's state is untouched")
@@ -169,6 +164,12 @@ class _Hook:
         if resting:
             return Answer(f"the loop rests: {call.cap} stops in a row were prevented. Say anything to go on")
         return Answer(_iteration(state.iteration + 1, state.max_iterations), state.prompt)
+
+    def _refused(self, owner: str | None) -> Answer | None:
+        """Answer for a loop that is another session's, or nobody knows whose."""
+        if self.call.session_id is None and not self.call.legacy:
+            return doubt("its input has no session_id, so nobody knows whose turn ends")
+        return Answer() if self.call.is_foreign(owner) else None
 
     def _load(self, layout: Layout) -> WiggumState | None:
         defaults = WiggumState(

@@ -43,23 +43,11 @@ if TYPE_CHECKING:
 
 _TOOL = "driver claude-code"
 SETTINGS = (
-    SettingKey(
-        field="max_iterations",
-        name=ENV_MAX_ITERATIONS,
-        kind=whole(1),
-        default=str(MAX_ITERATIONS),
-        meaning="Turns of the agent after which the loop ends.",
-        option="max_iterations",
-    ),
-    SettingKey(
-        field="completion_promise",
-        name=ENV_PROMISE,
-        kind=TEXT,
-        default=PROMISE,
-        meaning="What completes the loop, unless PROMPT.md asks for one promise, and that is another.",
-        option="promise",
-    ),
-)
+    SettingKey(field="max_iterations", name=ENV_MAX_ITERATIONS, kind=whole(1), default=str(MAX_ITERATIONS),
+               meaning="Turns of the agent after which the loop ends.", option="max_iterations"),
+    SettingKey(field="completion_promise", name=ENV_PROMISE, kind=TEXT, default=PROMISE, option="promise",
+               meaning="What completes the loop, unless PROMPT.md asks for one promise, and that is another."),
+)  # fmt: skip
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
