@@ -2,7 +2,7 @@
 
 The message is the fallback for hosts that don't give it to the hook.
 
-A transcript is written behind the hook's back and may lag (pain 16): an answer is taken only from a file that has
+A transcript is written behind the hook's back and may lag: an answer is taken only from a file that has
 settled and whose last word is the assistant's.
 """
 
