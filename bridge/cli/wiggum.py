@@ -49,6 +49,14 @@ def wiggum() -> None:
     """
 
 
+def _shown(as_json: bool, document: dict[str, Any], lines: Iterable[str]) -> int:
+    if as_json:
+        print_json(document)
+    else:
+        write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
 def _layout(project: str | None, *, tell: bool = False) -> Layout:
     from bridge.setups.wiggum.files import Layout
 
@@ -99,6 +107,7 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
 @project_option
 @_json
 @click.option("-q", "--quiet", is_flag=True, help="Show only the agent's text, and no lines about the steps.")
+@guarded()
 def start(**given: Any) -> int:
     """Start a loop, or continue one that was left.
 
@@ -111,39 +120,39 @@ def start(**given: Any) -> int:
     task's state, 4 the environment is not ready, 5 fatal, 6 the circuit breaker: no file changes, 7 the breaker:
     repeated error, 8 the breaker: output decline, 9 the breaker: stuck, 130 stopped by hand or Ctrl-C, 143 by TERM.
     """
-    with guarded():
-        from bridge.cli._wiggum_start import run_start
+    from bridge.cli._wiggum_start import run_start
 
-        return run_start(_layout(given["project"], tell=True), given)
+    return run_start(_layout(given["project"], tell=True), given)
 
 
 @wiggum.command()
 @project_option
 @_json
+@guarded()
 def status(*, project: str | None, as_json: bool) -> int:
     """Show where the loop stands: iteration, items done, breaker, last action.
 
-    Exit codes: 0 told, also when there is no loop; 2 its state can't be read.
+    Exit codes: 0 shown, also when there is no loop; 2 its state can't be read.
     """
-    with guarded():
-        from bridge.cli.status import status_lines
-        from bridge.setups.overview import overview, the_loop
-        from bridge.setups.wiggum import files
+    from bridge.cli.status import status_lines
+    from bridge.setups.overview import overview, the_loop
+    from bridge.setups.wiggum import files
 
-        now, layout = time.time(), _layout(project)
-        seen = overview(the_loop(layout.project, "wiggum"), now)
-        if as_json:
-            state = files.latest_state(layout)
-            print_json(seen | {"turn": state.turn.number if state and state.turn else None})
-        else:
-            show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
-        return 0
+    now, layout = time.time(), _layout(project)
+    seen = overview(the_loop(layout.project, "wiggum"), now)
+    if as_json:
+        state = files.latest_state(layout)
+        print_json(seen | {"turn": state.turn.number if state and state.turn else None})
+    else:
+        show("".join(f"{line}\n" for line in status_lines(seen, now, Style(sys.stdout))))
+    return 0
 
 
 @wiggum.command()
 @project_option
 @_json
 @click.option("--now", is_flag=True, help="Also end the turn that is under way.")
+@guarded()
 def stop(*, project: str | None, as_json: bool, now: bool) -> int:
     """Stop the loop: before its next turn, or at once with --now.
 
@@ -151,52 +160,44 @@ def stop(*, project: str | None, as_json: bool, now: bool) -> int:
 
     The exit code is 0, also when there is nothing to stop.
     """
-    with guarded():
-        from bridge.setups.wiggum.controls import stop as ask
+    from bridge.setups.wiggum.controls import stop as ask
 
-        result = ask(_layout(project), at_once=now)
-        if as_json:
-            print_json({"stopped": result.stopped, "message": result.message})
-        else:
-            write(f"{result.message}\n")
-        return 0
+    result = ask(_layout(project), at_once=now)
+    return _shown(as_json, {"stopped": result.stopped, "message": result.message}, [result.message])
 
 
 @wiggum.command()
 @project_option
+@guarded()
 def reset(*, project: str) -> int:
     """Reset the circuit breaker: OPEN becomes HALF, all counters begin anew.
 
     The next start goes on with the loop; the first turn with progress closes the circuit.
     """
-    with guarded():
-        from bridge.setups.wiggum.controls import reset as reset_breaker
+    from bridge.setups.wiggum.controls import reset as reset_breaker
 
-        write(f"{reset_breaker(_layout(project))}\n")
-        return 0
+    write(f"{reset_breaker(_layout(project))}\n")
+    return 0
 
 
 @wiggum.command()
 @project_option
 @_json
 @click.option("--all", "everything", is_flag=True, help="Also list those of earlier runs.")
+@guarded()
 def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
     """List the checkpoints, oldest first."""
-    with guarded():
-        from bridge.git.repository import find_repository
-        from bridge.setups.wiggum import files
-        from bridge.setups.wiggum.checkpoints import listed
-        from bridge.setups.wiggum.files import FILES
+    from bridge.git.repository import find_repository
+    from bridge.setups.wiggum import files
+    from bridge.setups.wiggum.checkpoints import listed
+    from bridge.setups.wiggum.files import FILES
 
-        layout = _layout(project)
-        state = files.latest_state(layout)
-        run = None if everything or state is None else state.run_id
-        found = listed(find_repository(layout.project, FILES), run)
-        if as_json:
-            print_json({"checkpoints": [asdict(each) for each in found]})
-        else:
-            write("".join(f"{line}\n" for line in _checkpoint_lines(found, runs=run is None)))
-        return 0
+    layout = _layout(project)
+    state = files.latest_state(layout)
+    run = None if everything or state is None else state.run_id
+    found = listed(find_repository(layout.project, FILES), run)
+    lines = _checkpoint_lines(found, runs=run is None)
+    return _shown(as_json, {"checkpoints": [asdict(each) for each in found]}, lines)
 
 
 @wiggum.command()
@@ -204,25 +205,19 @@ def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
 @project_option
 @_json
 @click.option("--run", metavar="NAME", help="Restore from an earlier run; see `checkpoints --all`.")
+@guarded()
 def restore(*, number: int, project: str | None, as_json: bool, run: str | None) -> int:
     """Bring the project's files back to checkpoint N.
 
     HEAD stays; the difference is left for you to look at and commit. What was there before is kept in a
     commit of its own, whose name is shown. Untracked files and progress.txt stay.
     """
-    with guarded():
-        from bridge.setups.wiggum.controls import restore_checkpoint
+    from bridge.setups.wiggum.controls import restore_checkpoint
 
-        done = restore_checkpoint(_layout(project), number, run)
-        if as_json:
-            document = {"checkpoint": asdict(done.checkpoint), "saved": done.saved, "changed": done.changed}
-            print_json(document)
-        else:
-            write(
-                f"restored checkpoint {number} ({done.checkpoint.commit[:12]}): {done.changed} files differ\n"
-                f"what was there before: {done.saved}\n"
-            )
-        return 0
+    done = restore_checkpoint(_layout(project), number, run)
+    document = {"checkpoint": asdict(done.checkpoint), "saved": done.saved, "changed": done.changed}
+    restored = f"restored checkpoint {number} ({done.checkpoint.commit[:12]}): {done.changed} files differ"
+    return _shown(as_json, document, [restored, f"what was there before: {done.saved}"])
 
 
 @wiggum.command()
@@ -232,31 +227,31 @@ def restore(*, number: int, project: str | None, as_json: bool, run: str | None)
     "--command", metavar="TEXT", help="The command that starts the hook.  [default: ralph-bridge stop-hook]"
 )
 @click.option("--force", is_flag=True, help="Overwrite a /ralph command that isn't ours.")
+@guarded()
 def install_hook(*, project: str | None, local: bool, command: str | None, force: bool) -> int:
     """Add the Stop hook to .claude/settings.json, and the /ralph command.
 
     All else in the settings stays byte for byte. May be repeated.
     """
-    with guarded():
-        from bridge.setups.wiggum.install import install, is_ours
+    from bridge.setups.wiggum.install import install, is_ours
 
-        wanted = os_text(command) if command else None
-        if wanted and not is_ours(wanted):
-            raise ConfigurationError(f"--command {wanted!r}: expected a command that runs `ralph-bridge stop-hook`")
-        _show(install(_layout(project).project, local=local, command=wanted, force=force))
-        return 0
+    wanted = os_text(command) if command else None
+    if wanted and not is_ours(wanted):
+        raise ConfigurationError(f"--command {wanted!r}: expected a command that runs `ralph-bridge stop-hook`")
+    _show(install(_layout(project).project, local=local, command=wanted, force=force))
+    return 0
 
 
 @wiggum.command()
 @project_option
 @_local
+@guarded()
 def uninstall_hook(*, project: str | None, local: bool) -> int:
     """Take the Stop hook and the /ralph command out again."""
-    with guarded():
-        from bridge.setups.wiggum.install import uninstall
+    from bridge.setups.wiggum.install import uninstall
 
-        _show(uninstall(_layout(project).project, local=local))
-        return 0
+    _show(uninstall(_layout(project).project, local=local))
+    return 0
 
 
 def _show(changes: Iterable[InstalledFile]) -> None:
