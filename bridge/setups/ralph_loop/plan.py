@@ -81,6 +81,10 @@ class ImplementationPlan:
         return sum(task.complete for task in self.tasks)
 
     @property
+    def finished(self) -> set[str]:
+        return {number for task in self.tasks if task.complete for number in task.numbers}
+
+    @property
     def complete(self) -> bool:
         return bool(self.tasks) and not any(section.open for section in self.sections)
 
@@ -145,8 +149,7 @@ def select(plan: ImplementationPlan) -> Selection | None:
 
     None when there is no such task; later sections are not looked at, they build on the earlier ones.
     """
-    tasks = plan.tasks
-    done = {number for task in tasks if task.complete for number in task.numbers}
+    tasks, done = plan.tasks, plan.finished
     section = next((section for section in plan.sections if section.open), Section(None))
     for task in section.tasks:
         if task.state == "planned" and done.issuperset(task.needs):
@@ -157,17 +160,18 @@ def select(plan: ImplementationPlan) -> Selection | None:
     return None
 
 
-def startable(plan: ImplementationPlan) -> list[tuple[PlannedTask, tuple[PlannedTask, ...]]]:
-    """Give each task that can be done without anybody's help, with those that come before it.
+def open_tasks(text: str) -> list[model.PlannedTask] | None:
+    """Give each task that can be done without anybody's help, with what comes before it; None: there are no tasks.
 
     What is blocked can't be, nor what depends on that. Sections build on the earlier ones: a section follows when
     the one before it is complete, as for :func:`select`.
     """
-    done = {number for task in plan.tasks if task.complete for number in task.numbers}
-    found: dict[str, PlannedTask] = {}
-    given: list[tuple[PlannedTask, tuple[PlannedTask, ...]]] = []
-    before: tuple[PlannedTask, ...] = ()
-    for section in plan.sections:
+    plan = parse(text)
+    done = plan.finished
+    found: dict[str, int] = {}
+    given: list[model.PlannedTask] = []
+    before: list[int] = []
+    for section_number, section in enumerate(plan.sections):
         left = [task for task in section.tasks if not task.complete]
         chosen = [task for task in left if task.state == "planned"]
         while True:
@@ -176,33 +180,23 @@ def startable(plan: ImplementationPlan) -> list[tuple[PlannedTask, tuple[Planned
             if len(able) == len(chosen):
                 break
             chosen = able
-        found |= {number: task for task in chosen for number in task.numbers}
+        found |= {number: task.line for task in chosen for number in task.numbers}
         for task in chosen:
             needs = [found[number] for number in task.needs if number not in done]
-            given.append((task, tuple({each.line: each for each in (*before, *needs)}.values())))
+            given.append(
+                model.PlannedTask(
+                    line=task.line,
+                    heading=task.heading,
+                    text="\n".join(task.text).strip(),
+                    needs=tuple(dict.fromkeys((*before, *needs))),
+                    section=section_number,
+                    section_heading=section.heading or "",
+                )
+            )
         if len(chosen) < len(left):
             break
-        before = tuple(chosen) or before
-    return given
-
-
-def open_tasks(text: str) -> list[model.PlannedTask] | None:
-    """Give the tasks that can be started, with what they depend on; None: the plan has none of this form."""
-    plan = parse(text)
-    if not plan.tasks:
-        return None
-    section_of = {task.line: number for number, section in enumerate(plan.sections) for task in section.tasks}
-    return [
-        model.PlannedTask(
-            line=task.line,
-            heading=task.heading,
-            text="\n".join(task.text).strip(),
-            needs=tuple(each.line for each in needs),
-            section=(number := section_of[task.line]),
-            section_heading=plan.sections[number].heading or "",
-        )
-        for task, needs in startable(plan)
-    ]
+        before = [task.line for task in chosen] or before
+    return given if plan.tasks else None
 
 
 def with_complete(text: str, headings: Collection[str]) -> tuple[str, list[str]]:
