@@ -81,9 +81,13 @@ class TaskFiles:
     notices: tuple[str, ...]  # for people
 
 
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
 def digest(text: str) -> str:
     """Tell a text from others, white space apart."""
-    return hashlib.sha256(to_bytes(" ".join(text.split()))).hexdigest()[:16]
+    return hashlib.sha256(to_bytes(_flat(text))).hexdigest()[:16]
 
 
 def name_of(text: str) -> str:
@@ -131,7 +135,7 @@ def settle(
                 "  next: --force writes it anew (the old one is kept); without a description it is run as it is"
             )
         prompt = filled(template("PROMPT.md"), values)
-    elif description and " ".join(description.split()) not in " ".join(text.split()):
+    elif description and _flat(description) not in _flat(text):
         notices.append("PROMPT.md is kept as it is: the description only names the task (--force rewrites it)")
     promise, prompt = _promise(request, prompt, values["completion_promise"], notices)
     return TaskFiles(
@@ -183,9 +187,9 @@ def _is_for(
     goes_on: WiggumState | None,
 ) -> bool:
     """Say whether a prompt is that of a task, or of none in particular."""
-    wanted = " ".join(description.split())
+    wanted = _flat(description)
     if made is not None:
-        return " ".join(made["objective"].split()) == wanted
+        return _flat(made["objective"]) == wanted
     if goes_on is not None and (
         goes_on.task_hash == digest(description)
         or (not goes_on.task_hash and goes_on.task_name == name_of(description))
@@ -194,8 +198,8 @@ def _is_for(
     if before is not None and (before.task_hash, before.prompt_hash) == (digest(description), digest(text)):
         return True
     if task := task_of(text):
-        return " ".join(task.split()) in (wanted, " ".join(name_of(description).split()))
-    if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", " ".join(text.split()), re.IGNORECASE):
+        return _flat(task) in (wanted, _flat(name_of(description)))
+    if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", _flat(text), re.IGNORECASE):
         return True
     return _OF_ANY.search(text) is not None and _OF_ONE.search(text) is None
 
@@ -278,7 +282,7 @@ def task_of(text: str) -> str:
 
 def promises_in(text: str) -> list[str]:
     """Return the texts that a prompt wants in the tags of a promise, each once, in their order."""
-    return list(dict.fromkeys(" ".join(each.split()) for each in _PROMISE.findall(text)))
+    return list(dict.fromkeys(_flat(each) for each in _PROMISE.findall(text)))
 
 
 def with_promise(text: str, promise: str) -> str:
