@@ -75,7 +75,7 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     from bridge.lookup import names_agent
     from bridge.scaffold import feature, new_script, workflow
     from bridge.setups.projects import project_scripts
-    from bridge.verify.marked import path_beside
+    from bridge.verify.recordings import path_beside
 
     if here and output is not None:
         raise ConfigurationError("--here and --output exclude each other")

@@ -17,7 +17,6 @@ from bridge.shell import Shell
 from bridge.verify.budget import strain
 from bridge.verify.intake import given_in, nothing_verified
 from bridge.verify.judging import Judging
-from bridge.verify.marked import recording_beside
 from bridge.verify.model import (
     CheckOutcome,
     CheckResult,
@@ -27,6 +26,7 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
+from bridge.verify.recordings import recording_beside
 from bridge.verify.registry import chosen
 
 if TYPE_CHECKING:

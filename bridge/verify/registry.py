@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
 _ROOMS = {
-    "script": BOTH, "code": BOTH, "sourcing": BOTH, "sourcing_changes": BOTH, "variables": BOTH, "arrays": DRIVER,
+    "script": BOTH, "code": BOTH, "sourcing": BOTH, "sourcing_changes": BOTH, "variables": BOTH,
     "shell": BOTH, "files": BOTH, "options": BOTH, "driver_answers": DRIVER, "driver_matrix": DRIVER,
     "driver_command": DRIVER, "driver_prompt": DRIVER, "driver_settings": DRIVER, "driver_allowlist": DRIVER,
     "driver_hosts": DRIVER, "driver_sessions": DRIVER, "driver_recovery": DRIVER, "driver_live": DRIVER,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.verify.marked import recording_beside
+from bridge.verify.recordings import recording_beside
 
 from .standin import verify
 

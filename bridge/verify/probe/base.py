@@ -16,7 +16,6 @@ from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
 from bridge.verify.budget import strain
-from bridge.verify.marked import path_beside, recording_beside
 from bridge.verify.probe.bench import DEADLINE, SEVERAL, Bench
 from bridge.verify.probe.box import box
 from bridge.verify.probe.state import (
@@ -32,7 +31,7 @@ from bridge.verify.probe.state import (
     Watched,
     state_of,
 )
-from bridge.verify.recordings import recordings_of
+from bridge.verify.recordings import path_beside, recording_beside, recordings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
