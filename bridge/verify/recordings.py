@@ -1,8 +1,8 @@
 """What CLIs print, recorded, with the text that a person should see; and how what a script shows compares.
 
 Ours lie in ``data/events``. An author's lies beside ``NAME.sh``: in ``NAME.events.jsonl`` each line is one that the
-CLI has printed. A line ``{"ralph-bridge": {...}}`` marks the line above it: which text in it the assistant says, what
-must not be shown of it, which tool it names, the session's id.
+CLI has printed. A line ``{"ralph-bridge": {...}}`` marks the line above it: which text in it the assistant says,
+what must not be shown of it, which tool it names, the session's id.
 """
 
 from __future__ import annotations
