@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -290,3 +292,18 @@ def test_what_a_hook_starts_in_a_session_of_its_own_is_ended(tmp_path: Path) -> 
     while lives(pid) and time.monotonic() < end:
         time.sleep(0.01)
     assert not lives(pid)
+
+
+_IMPORTED = "import sys; from bridge.verify.engine import verify; list(verify(sys.argv[1:])); print(*sys.modules)"
+
+
+@pytest.mark.parametrize(("script", "others"), [
+    ("drivers/codex.sh", ("checks.agent", "probe.agent")),
+    ("agents/amp.sh", ("checks.driver_answers", "probe.driver")),
+])  # fmt: skip
+def test_what_no_check_of_this_kind_asks_is_not_imported(script: str, others: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", _IMPORTED, str(DRIVERS.parent / script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+    assert "bridge.verify.checks.sourcing" in done.stdout
+    unwanted = ("bridge.rehearsal", *(f"bridge.verify.{each}" for each in (*others, "mends", "coverage")))
+    assert [name for name in done.stdout.split() if name.startswith(unwanted)] == []
