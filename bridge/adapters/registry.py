@@ -20,8 +20,6 @@ from bridge.adapters.schema import AdapterProblem, did_you_mean
 from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bridge.adapters.integration import Script
     from bridge.adapters.model import AdapterFile
 
@@ -36,16 +34,15 @@ class LoadedAdapter(NamedTuple):
     problems: tuple[AdapterProblem, ...]
 
 
-def tiers(*, env: Mapping[str, str] | None = None, folder: str | None = None) -> list[tuple[Tier, Path]]:
-    env = os.environ if env is None else env
-    home = env.get("HOME") or os.path.expanduser("~")
-    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+def tiers() -> list[tuple[Tier, Path]]:
+    home = os.path.expanduser("~")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     found: list[tuple[Tier, Path]] = [
         ("builtin", BUILTIN),
         ("user", Path(home, ".ripple", "adapters")),
         ("user", Path(config, "ralph-bridge", "adapters")),
     ]
-    here = Path(folder or os.getcwd())
+    here = Path.cwd()
     for each in (here, *here.parents):
         if (each / ".ralph-bridge" / "adapters").is_dir():
             return [*found, ("project", each / ".ralph-bridge" / "adapters")]
@@ -111,10 +108,10 @@ class Registry:
     overrides: list[str] = field(default_factory=list)
 
     @classmethod
-    def read(cls, *, env: Mapping[str, str] | None = None, folder: str | None = None) -> Registry:
+    def read(cls) -> Registry:
         """Read all tiers; a bad file never hides the others."""
         registry = cls()
-        for tier, source in tiers(env=env, folder=folder):
+        for tier, source in tiers():
             for path in sorted(source.iterdir()) if source.is_dir() else ():
                 if path.suffix in (".yaml", ".yml") and path.is_file():
                     registry._add(path, tier)

@@ -117,21 +117,22 @@ class Program:
         Raises:
             ProgramTimeout: it ran for too long. The group was ended and its last output was yielded.
         """
-        after_exit = 0
+        after_exit, closed, pause = 0, False, 0.0005
         tick = float("inf") if every is None else time.monotonic() + every
         while self._time_left() > 0 and after_exit < _MOST_A_PIPE_HOLDS:
             alive = self._alive()  # before the read: what it wrote before it ended is then all there
-            if alive:
+            if alive and closed:
+                time.sleep(pause)
+                pause = min(pause * 2, _SLICE)
+            elif alive:
                 self._poller.poll(min(_SLICE, self._time_left()) * 1000)
-            data = self._read()
-            if data == b"":
-                yield from self._await_exit(every)
-                break
-            if data is None and not alive:
-                break
-            if data is not None:
+            data = None if closed else self._read()
+            closed = closed or data == b""
+            if data:
                 after_exit += 0 if alive else len(data)
                 yield from self._split(data)
+            elif not alive:
+                break
             if every is not None and alive and (now := time.monotonic()) >= tick:
                 tick = now + every
                 yield b""
@@ -186,16 +187,6 @@ class Program:
         if self.status is None and self._process is not None:
             self.status = self._process.poll()
         return self.status is None
-
-    def _await_exit(self, every: float | None) -> Iterator[bytes]:
-        pause = 0.0005
-        tick = time.monotonic() + (every or 0)
-        while self._alive() and self._time_left() > 0:
-            time.sleep(pause)
-            pause = min(pause * 2, _SLICE)
-            if every is not None and (now := time.monotonic()) >= tick:
-                tick = now + every
-                yield b""
 
     def end(self) -> None:
         """End the whole group before its time; what it still wrote comes out of :meth:`lines`."""

@@ -29,22 +29,22 @@ STAND_IN = r'''
 """Announces its prompts; when it announces its folder, the first argument says. It writes down what it is given."""
 import os, sys
 when, log = sys.argv[1], sys.argv[2]
-folder, told = "/a", None
+folder, announced = "/a", None
 first = True
 
 def out(text):
     os.write(1, text.encode())
 
 def tell():
-    global told
+    global announced
     out("\033]633;P;Cwd=%s\007" % folder)
-    told = folder
+    announced = folder
 
 while True:
     if not first:
         out("\033]633;D;0\007")
     first = False
-    if when == "always" or (when == "changes" and folder != told):
+    if when == "always" or (when == "changes" and folder != announced):
         tell()
     out("\033]633;A\007")
     if when == "behind":
@@ -250,11 +250,11 @@ def test_e4_whoever_listens_gets_the_first_prompt_only(start: Start, tmp_path: P
         "output: { input_echo_strategy: deterministic_byte_match }\n"
         "lifecycle: { shutdown: { command: exit() } }\n"
     )
-    heard: list[bytes] = []
-    session = start(path, listener=heard.append)
-    assert b"".join(heard) == b">>> "
+    received: list[bytes] = []
+    session = start(path, listener=received.append)
+    assert b"".join(received) == b">>> "
     assert "41" in session.run("secret() if callable(secret) else secret").output
-    assert b"secret() if" in b"".join(heard)
+    assert b"secret() if" in b"".join(received)
 
 
 def test_e4_each_line_is_typed_when_the_last_one_is_read(start: Start, tmp_path: Path) -> None:
@@ -298,10 +298,10 @@ def test_e4_quotes_of_an_invocation_are_understood(template: str, invocation: st
 
 
 def test_e4_the_probe_runs_at_the_start_and_is_not_heard(start: Start, tmp_path: Path) -> None:
-    heard: list[bytes] = []
-    start(stand_in(tmp_path, "always"), listener=heard.append)
+    received: list[bytes] = []
+    start(stand_in(tmp_path, "always"), listener=received.append)
     assert (tmp_path / "log").read_text() == "x\n"
-    assert b"said" not in b"".join(heard)
+    assert b"said" not in b"".join(received)
 
 
 @pytest.mark.parametrize(

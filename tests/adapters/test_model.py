@@ -30,7 +30,7 @@ def read(text: str | bytes) -> LoadedFile:
     return read_adapter(text.encode() if isinstance(text, str) else text, "x.yaml")
 
 
-def told(loaded: LoadedFile, key: str) -> AdapterProblem:
+def problem_of(loaded: LoadedFile, key: str) -> AdapterProblem:
     return next(each for each in loaded.problems if each.key == key)
 
 
@@ -78,7 +78,7 @@ def test_three_keys_are_enough_to_load() -> None:
 def test_what_stops_loading(text: str, key: str) -> None:
     loaded = read(text)
     assert loaded.adapter is None
-    assert told(loaded, key).is_error()
+    assert problem_of(loaded, key).is_error()
 
 
 @pytest.mark.parametrize("text", ["", "- a\n- b", "a: [", "x", "\tname: x", "a: b: c", "%FOO\n---\na: 1\n..."])
@@ -110,7 +110,7 @@ def test_a_byte_that_is_not_utf8_is_told_with_its_line() -> None:
 )
 def test_warnings_say_where_and_what_was_meant(text: str, key: str, line: int, words: str) -> None:
     loaded = read(SMALL + text)
-    problem = told(loaded, key)
+    problem = problem_of(loaded, key)
     assert loaded.adapter is not None
     assert problem.line == line
     assert words in problem.message
@@ -145,7 +145,7 @@ def test_booleans_of_other_readers_load_with_a_warning(word: str, value: bool) -
     loaded = read(SMALL + f"capabilities: {{ stateful: {word} }}\n")
     assert loaded.adapter is not None
     assert loaded.adapter.capabilities.stateful is value
-    assert f"write {str(value).lower()}" in told(loaded, "capabilities.stateful").message
+    assert f"write {str(value).lower()}" in problem_of(loaded, "capabilities.stateful").message
 
 
 def test_the_line_ending_of_the_process_counts_where_input_has_none() -> None:
@@ -175,7 +175,7 @@ def test_what_is_no_yaml_is_told_with_its_text_and_the_next_step(text: str, word
 
 
 def test_a_number_that_is_too_large_is_an_error() -> None:
-    assert told(
+    assert problem_of(
         read(SMALL + "lifecycle: { shutdown: { grace_ms: 99999999999 } }"), "lifecycle.shutdown.grace_ms"
     ).is_error()
 
@@ -199,8 +199,8 @@ def test_of_duplicate_keys_the_last_counts_and_both_are_told() -> None:
     loaded = read(SMALL + "description: one\ndescription: two\n")
     assert loaded.adapter is not None
     assert loaded.adapter.description == "two"
-    assert (told(loaded, "description").line, told(loaded, "description").kind) == (5, "duplicate")
-    assert "line 4" in told(loaded, "description").message
+    assert (problem_of(loaded, "description").line, problem_of(loaded, "description").kind) == (5, "duplicate")
+    assert "line 4" in problem_of(loaded, "description").message
 
 
 def test_anchors_merges_and_a_second_document() -> None:
@@ -313,7 +313,7 @@ def test_no_field_is_dead() -> None:
 
 
 def test_unkeys_of_are_warnings_even_strictly() -> None:
-    assert not told(read(SMALL + "extra: 1"), "extra").is_error(strict=True)
+    assert not problem_of(read(SMALL + "extra: 1"), "extra").is_error(strict=True)
 
 
 @given(

@@ -22,17 +22,17 @@ def write(folder: Path, name: str, *, file: str = "", more: str = "") -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "project").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", "")
+    monkeypatch.chdir(tmp_path / "project")
     return tmp_path
 
 
-def registry(home: Path) -> Registry:
-    return Registry.read(env={"HOME": str(home), "XDG_CONFIG_HOME": ""}, folder=str(home / "project"))
-
-
-def test_ours_are_found_by_name_alias_and_path_in_any_case(home: Path) -> None:
-    found = registry(home)
+@pytest.mark.usefixtures("home")
+def test_ours_are_found_by_name_alias_and_path_in_any_case() -> None:
+    found = Registry.read()
     assert found.find("Python3").adapter.name == "python"
     assert found.find("/usr/bin/BASH").adapter.name == "bash"
     assert found.find(r"C:\tools\zsh.exe").adapter.name == "zsh"
@@ -44,18 +44,21 @@ def test_ours_are_found_by_name_alias_and_path_in_any_case(home: Path) -> None:
 )
 def test_a_later_tier_replaces_name_and_aliases(home: Path, folder: str) -> None:
     path = write(home / folder, "Python", more="aliases: [snake]\n")
-    found = registry(home)
+    found = Registry.read()
     assert found.find("python").path == path
     assert found.find("snake").path == path
     assert "py" not in found.names
     assert len(found.overrides) == 1
 
 
-def test_the_project_comes_before_the_user_and_is_found_from_below(home: Path) -> None:
+def test_the_project_comes_before_the_user_and_is_found_from_below(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(home / ".ripple" / "adapters", "mine")
     path = write(home / "project" / ".ralph-bridge" / "adapters", "mine")
     (home / "project" / "deep" / "er").mkdir(parents=True)
-    found = Registry.read(env={"HOME": str(home)}, folder=str(home / "project" / "deep" / "er"))
+    monkeypatch.chdir(home / "project" / "deep" / "er")
+    found = Registry.read()
     assert found.find("mine").path == path
 
 
@@ -64,7 +67,7 @@ def test_within_a_tier_the_first_keeps_the_name(home: Path) -> None:
     first = write(folder, "mine", file="a.yaml")
     write(folder, "mine", file="b.yaml")
     write(folder, "other", file="c.yaml", more="aliases: [mine, bash]\n")
-    found = registry(home)
+    found = Registry.read()
     assert found.find("mine").path == first
     assert found.find("bash").tier == "builtin"
     assert len(found.collisions) == 3
@@ -75,16 +78,17 @@ def test_a_bad_file_hides_no_other(home: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "bad.yaml").write_text("schema: 9\n")
     good = write(folder, "good")
-    found = registry(home)
+    found = Registry.read()
     assert found.find("good").path == good
     assert found.failed == [folder / "bad.yaml"]
     with pytest.raises(UnknownAdapter, match=r"could not be loaded: ralph-bridge adapter check"):
         found.find("bad")
 
 
-def test_an_unknown_name_is_told_with_the_nearest(home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_an_unknown_name_has_the_nearest_beside_it() -> None:
     with pytest.raises(UnknownAdapter, match="did you mean python"):
-        registry(home).find("pyton")
+        Registry.read().find("pyton")
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ scenarios(str(resources.shipped("features") / "adapters"))
 class World:
     """What the steps of one scenario share."""
 
-    place: Path
+    root: Path
     folder: Path
     path: Path
     sessions: list[Session] = field(default_factory=list)
@@ -49,7 +49,7 @@ class World:
         return self.results[-1]
 
     def write(self, name: str, text: str, *, encoding: str = "utf-8", newline: str = "\n") -> None:
-        self.path = self.place / name
+        self.path = self.root / name
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(text, encoding=encoding, newline=newline)
 
@@ -66,12 +66,12 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaks: None) -> Iterator[World]:
-    place = tmp_path.resolve()
-    (place / "home").mkdir()
-    monkeypatch.setenv("HOME", str(place / "home"))
+    root = tmp_path.resolve()
+    (root / "home").mkdir()
+    monkeypatch.setenv("HOME", str(root / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.chdir(place)
-    made = World(place, place, place)
+    monkeypatch.chdir(root)
+    made = World(root, root, root)
     yield made
     for session in made.sessions:
         session.close()
@@ -79,18 +79,18 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaks: None) -> Itera
 
 @given(parsers.parse('a session of "{name}"'))
 def _session(world: World, name: str) -> None:
-    world.sessions.append(Adapter.load(name).start(cwd=world.place))
+    world.sessions.append(Adapter.load(name).start(cwd=world.root))
 
 
 @given(parsers.parse('a folder "{name}"'))
 def _folder(world: World, name: str) -> None:
-    world.folder = world.place / name
+    world.folder = world.root / name
     world.folder.mkdir()
 
 
 @given("a gate that is shut")
 def _gate(world: World) -> None:
-    os.mkfifo(world.place / "gate")
+    os.mkfifo(world.root / "gate")
     world.session.run("gate=gate")
 
 
@@ -113,8 +113,8 @@ def _foreign(world: World, name: str, docstring: str) -> None:
 def _tool(world: World, monkeypatch: pytest.MonkeyPatch, variable: str, name: str) -> None:
     bash = shutil.which("bash")
     assert bash is not None
-    (world.place / name).symlink_to(bash)
-    monkeypatch.setenv(variable, str(world.place))
+    (world.root / name).symlink_to(bash)
+    monkeypatch.setenv(variable, str(world.root))
 
 
 @given(parsers.parse('it has run "{command}"'))
@@ -152,7 +152,7 @@ def _changes(world: World) -> None:
 
 @when(parsers.parse('the gate is opened with "{word}"'))
 def _opened(world: World, word: str) -> None:
-    with (world.place / "gate").open("w") as gate:
+    with (world.root / "gate").open("w") as gate:
         gate.write(f"{word}\n")
 
 
