@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from platformdirs.unix import Unix
+
 from bridge.adapters.integration import BUILTIN, find_script
 from bridge.adapters.reading import read_adapter
 from bridge.adapters.schema import AdapterProblem, did_you_mean
@@ -35,12 +37,10 @@ class LoadedAdapter(NamedTuple):
 
 
 def tiers() -> list[tuple[Tier, Path]]:
-    home = os.path.expanduser("~")
-    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     found: list[tuple[Tier, Path]] = [
         ("builtin", BUILTIN),
-        ("user", Path(home, ".ripple", "adapters")),
-        ("user", Path(config, "ralph-bridge", "adapters")),
+        ("user", Path(os.path.expanduser("~/.ripple/adapters"))),
+        ("user", Unix("ralph-bridge").user_config_path / "adapters"),  # macOS has it there, too
     ]
     here = Path.cwd()
     for each in (here, *here.parents):
