@@ -14,7 +14,7 @@ from bridge.process.table import members
 from bridge.shell import protocol
 from bridge.shell.environment import host_has
 from bridge.shell.jobs import Job, JobDescriptors, JobProcesses
-from bridge.shell.sources import Borrowed, source_of
+from bridge.shell.sources import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,7 +114,7 @@ def _input(stdin: Input, streams: Mapping[int, int], folder: str) -> tuple[str, 
         return protocol.quote(path), None
     if isinstance(stdin, int) and stdin in streams:
         return f"&{streams[stdin]}", None
-    source = Borrowed(stdin) if isinstance(stdin, Job) else source_of(stdin)
+    source = source_of(stdin)
     if not os.path.exists(path):
         os.mkfifo(path, 0o600)
     return protocol.quote(path), source

@@ -14,7 +14,7 @@ import select
 import stat
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bridge.errors import ValueNotAccepted
 
@@ -185,7 +185,8 @@ class _Thread(Source):
         self._news = -1
 
 
-class Pieces(Protocol):
+@runtime_checkable
+class _Pieces(Protocol):
     """What can be read as a source is."""
 
     def take(self) -> bytes | None: ...
@@ -193,10 +194,10 @@ class Pieces(Protocol):
     def patience(self) -> float | None: ...
 
 
-class Borrowed(Source):
-    """What others close, such as a job."""
+class _Borrowed(Source):
+    """What others close."""
 
-    def __init__(self, inner: Pieces) -> None:
+    def __init__(self, inner: _Pieces) -> None:
         self._inner = inner
 
     def take(self) -> bytes | None:
@@ -209,7 +210,7 @@ class Borrowed(Source):
         return self._inner.patience()
 
 
-class _LastLine(Borrowed):
+class _LastLine(_Borrowed):
     """Another source, whose last line gets the newline that it may lack."""
 
     def __init__(self, inner: Source) -> None:
@@ -230,16 +231,18 @@ class _LastLine(Borrowed):
 
 
 def source_of(given: object, *, end_lines: bool = False) -> Source:
-    """The reader for what a caller gave: a descriptor, a binary file, or an iterable of bytes or str.
+    """The reader for what a caller gave: a descriptor, a binary file, an iterable of bytes or str, or a job.
 
     end_lines: the items of an iterable are lines, and each gets the newline that it may lack, as does the
-        last line of a file or descriptor.
+        last line of a file or descriptor; a job has an option of its own for that.
 
     Raises:
         ValueNotAccepted: it is none of them.
     """
     if isinstance(given, Source):
         return _LastLine(given) if end_lines else given
+    if isinstance(given, _Pieces):
+        return _Borrowed(given)
     if isinstance(given, (list, tuple, io.BytesIO, io.StringIO)) or _is_on_disk(given):
         return _Items(iter(given), end_lines=end_lines)  # type: ignore[call-overload]
     fd = _descriptor(given)

@@ -100,12 +100,7 @@ class HostedFilter:
         usable = self._usable(())
         if usable is None or usable[1].file is not None:
             return None
-        if hasattr(stream, "take") and hasattr(stream, "read_within"):
-            from bridge.shell.sources import Borrowed
-
-            source: Source = Borrowed(stream)  # type: ignore[arg-type]
-        else:
-            source = source_of(stream, end_lines=end_lines)
+        source = source_of(stream, end_lines=end_lines)
         return self._run(*usable, (), lambda: source, stderr)
 
     def extract(self, path: str, *, stderr: Errors) -> HookRun | None:
