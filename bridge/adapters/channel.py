@@ -214,7 +214,14 @@ class Channel:
         needed = unsure and (detector.looks_like_prompt or not detector.rules.osc)
         reading = reads_terminal(self.terminal.pid, canonical=tty.canonical) if needed else None
         computing = reading is False and detector.looks_like_prompt and is_computing(self.terminal.pid)
-        return Situation(tty, self.quiet, self.raw_prompt, reading, computing, self._announces_begin)
+        return Situation(
+            tty=tty,
+            quiet=self.quiet,
+            raw_prompt=self.raw_prompt,
+            reading=reading,
+            computing=computing,
+            announces_begin=self._announces_begin,
+        )
 
     # writing
 

@@ -85,7 +85,10 @@ class _AdapterReader:
         return self._values >= _MOST_VALUES
 
     def report(self, kind: Kind, path: str, message: str, *, line: int = 0, fatal: bool = False) -> None:
-        self.problems.append(AdapterProblem(self.source, line or self._line(path), path, kind, message, fatal))
+        line = line or self._line(path)
+        self.problems.append(
+            AdapterProblem(source=self.source, line=line, key=path, kind=kind, message=message, fatal=fatal)
+        )
 
     def _line(self, path: str) -> int:
         while path and path not in self.lines:

@@ -82,7 +82,8 @@ def load_file(
     script, message = find_script(loaded.adapter, Path(source))
     if message:
         key = "init.script_resource"
-        problem = AdapterProblem(source, loaded.lines.get(key, 1), key, "resource", message)
+        line = loaded.lines.get(key, 1)
+        problem = AdapterProblem(source=source, line=line, key=key, kind="resource", message=message)
         return None, tuple(sorted((*loaded.problems, problem), key=lambda each: each.line))
     return LoadedAdapter(loaded.adapter, script, Path(source), tier, loaded.problems), loaded.problems
 
@@ -121,7 +122,8 @@ class Registry:
         try:
             entry, problems = load_file(path, tier=tier)
         except ConfigurationError as error:
-            self.problems.append(AdapterProblem(str(path), 1, "", "resource", str(error)))
+            problem = AdapterProblem(source=str(path), line=1, key="", kind="resource", message=str(error))
+            self.problems.append(problem)
             self.failed.append(path)
             return
         self.problems.extend(problems)

@@ -110,9 +110,15 @@ class Shell(BashSession):
         if env_allow is not None:
             given = os.environ if env is None else env
             env = {name: given[name] for name in env_allow if name in given}
-        folder = None if cwd is None else os.fspath(cwd)
         start = Start(
-            find_bash(bash), env, folder, output_limit, grace, host_streams, commands or {}, tuple(prefix)
+            bash=find_bash(bash),
+            env=env,
+            cwd=None if cwd is None else os.fspath(cwd),
+            output_limit=output_limit,
+            grace=grace,
+            host_streams=host_streams,
+            commands=commands or {},
+            prefix=tuple(prefix),
         )
         super().__init__(start, timeout=timeout, options=options)
 
@@ -241,8 +247,15 @@ class Shell(BashSession):
         """
         from bridge.shell import jobs, launch
 
-        patience = jobs.GRACE if grace is None else grace
-        order = jobs.JobSpec(hook, arguments, stdin, stderr, tee, end_line, patience)
+        order = jobs.JobSpec(
+            hook=hook,
+            arguments=arguments,
+            stdin=stdin,
+            stderr=stderr,
+            tee=tee,
+            end_line=end_line,
+            grace=jobs.GRACE if grace is None else grace,
+        )
         with self._lock:
             if self._closed or not self._process.alive:
                 self._ready()
