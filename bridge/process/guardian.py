@@ -107,8 +107,8 @@ _process: subprocess.Popen[bytes] | None = None
 _marks: dict[str, str] = {}
 """The marks of this process's runs, with the pids that are spared."""
 _unclaimed: set[int] = set()
-"""Threads with a child that may have told the guardian of itself, and that was not given to `watch` yet: a guardian
-that was stopped meanwhile would end it."""
+"""Threads with a child that may have announced itself to the guardian, and that was not given to `watch` yet: a
+guardian that was stopped meanwhile would end it."""
 _doubtful = False
 """Whether the guardian may know a child that has ended before anybody learnt its pid."""
 

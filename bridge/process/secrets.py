@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 NOTIFY = "RALPH_BRIDGE_NOTIFY"
-"""Addresses to be told, one per line."""
+"""Addresses of notices, one per line."""
 _SECRET = (NOTIFY,)
 _OPTION = "--notify"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

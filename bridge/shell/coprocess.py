@@ -3,7 +3,7 @@
 Thin IO round `protocol`. How a call goes, and why:
 
 * The host holds q and r open for reading and writing, so that neither side ever sees end-of-file there:
-  bash's death is told by its process (a pidfd where there are any), never by a pipe.
+  bash's death shows in its process (by a pidfd where there are any), never in a pipe.
 * bash opens q, r, o and e by path for each call and holds none of them while a hook runs, so that nothing
   a hook starts can read, forge or hold the channel.
 * After the reply, end-of-file on o and e says that nobody holds them any more; if somebody does (a
@@ -318,7 +318,7 @@ class Coprocess:
                 try:
                     reply = _read(self._r, _LITTLE)
                 except BlockingIOError:
-                    pass  # it was bash's death that poll() told of
+                    pass  # poll() reported bash's death
                 else:
                     # The outputs were closed before the reply began: its rest is all that can come.
                     if not (whole := protocol.complete(reply, number, values)):
@@ -351,7 +351,7 @@ class Coprocess:
         ):
             try:
                 reply += _read(self._r, _CHUNK)
-            except BlockingIOError:  # it was bash's death that poll() told of
+            except BlockingIOError:  # poll() reported bash's death
                 break
 
     def _wait(self, reply: bytearray, values: bool, timeout: float | None) -> None:

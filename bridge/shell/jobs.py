@@ -8,7 +8,7 @@ How it is done, and why so:
   scripts are as before.
 * The keeper forks the subshell in which the hook runs, in a condition, and writes its status to a file. It traps
   the signals that end the hook, so that the status is exact; without one, only KILL can have ended both.
-* The end is told by the keeper's process, never by end-of-file: a daemon may hold stdout for ever.
+* The end shows in the keeper's process, never in end-of-file: a daemon may hold stdout for ever.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Job:
         self._pending = memoryview(b"")  # for its stdin
         self._free = weakref.finalize(self, _dispose, of_job, descriptors, self._keeper, self._bash)
 
-    # -- what it says --------------------------------------------------------------------------------
+    # -- its output ----------------------------------------------------------------------------------
 
     @property
     def status(self) -> int | None:
@@ -411,7 +411,7 @@ class Job:
 
 
 _KILLED = 128 + signal.SIGKILL
-"""Status of a hook whose keeper didn't live to tell it."""
+"""Status of a hook whose keeper didn't live to write it."""
 
 
 class JobProcesses(NamedTuple):
