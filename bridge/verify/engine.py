@@ -137,13 +137,13 @@ def _events(run: Judging, jobs: int) -> Iterator[Event]:
         if (scratch := sys.modules.get("bridge.verify.probe.scratch")) is not None:  # else nothing was run
             scratch.end_leftovers()
     yield RunFinished(
-        len(run.scripts),
-        severities[Severity.ERROR],
-        severities[Severity.WARNING],
-        severities[Severity.INFO],
-        time.monotonic() - began,
-        unknown,
-        refused,
+        scripts=len(run.scripts),
+        errors=severities[Severity.ERROR],
+        warnings=severities[Severity.WARNING],
+        infos=severities[Severity.INFO],
+        seconds=time.monotonic() - began,
+        unknown=unknown,
+        refused=refused,
     )
 
 
@@ -165,5 +165,13 @@ def _judged(started: Future[ScriptStarted], given: GivenScript, run: Judging) ->
 
 def _all_unknown(path: Path, checks: Iterable[Check], began: float, error: Exception) -> ScriptFinished:
     reason = f"{type(error).__name__}: {error}"
-    results = tuple(CheckResult(check.code, check.title, CheckOutcome.UNKNOWN, (), reason) for check in checks)
-    return ScriptFinished(path, "out-of-scope", results, {}, path.stem, time.monotonic() - began, reason)
+    unknown = CheckOutcome.UNKNOWN
+    return ScriptFinished(
+        path=path,
+        kind="out-of-scope",
+        results=tuple(CheckResult(check.code, check.title, unknown, reason=reason) for check in checks),
+        matrix={},
+        name=path.stem,
+        seconds=time.monotonic() - began,
+        reason=reason,
+    )

@@ -108,7 +108,11 @@ def nothing_verified(script: ScriptFinished) -> ScriptFinished:
     why = script.reason or next((result.reason for result in script.results if result.reason), "")
     message = f"nothing was verified: {why or 'no check that was chosen applies to it'}"
     finding = Finding(
-        READABLE, Severity.ERROR, message, script.path, expected="a driver or an agent that can be verified"
+        code=READABLE,
+        severity=Severity.ERROR,
+        message=message,
+        path=script.path,
+        expected="a driver or an agent that can be verified",
     )
     failed = CheckResult(READABLE, load()[READABLE].title, CheckOutcome.FAILED, (finding,))
     return script._replace(results=(failed, *(result for result in script.results if result.code != READABLE)))

@@ -156,7 +156,14 @@ def _result(subject: Subject, check: Check, *, mending: bool = False) -> CheckRe
         outcome, reason = CheckOutcome.UNKNOWN, f"{type(error).__name__}: {error}"
     if findings:
         outcome = CheckOutcome.FAILED
-    return CheckResult(check.code, check.title, outcome, tuple(findings), reason, time.monotonic() - began)
+    return CheckResult(
+        code=check.code,
+        title=check.title,
+        outcome=outcome,
+        findings=tuple(findings),
+        reason=reason,
+        seconds=time.monotonic() - began,
+    )
 
 
 def _with_fix(subject: Subject, finding: Finding) -> Finding:

@@ -192,7 +192,10 @@ def compare(shown: str, recording: Recording) -> Comparison:
             notices = True
             continue
         extra.append(line.strip())
-    return Comparison(tuple(missing), tuple(broken), tuple(repeated), leaked, "\n".join(extra), notices)
+    return Comparison(
+        missing=tuple(missing), broken=tuple(broken), repeated=tuple(repeated), leaked=leaked,
+        extra="\n".join(extra), notices=notices,
+    )  # fmt: skip
 
 
 def _names_a_tool(line: str, tools: tuple[str, ...]) -> bool:

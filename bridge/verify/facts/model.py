@@ -141,7 +141,10 @@ class FunctionFacts:
             name = target
         elif name in self.local or not NAME.match(name):
             return
-        self.writes.append(Write(name, line, how, context.subshell or self.subshell, appends, empty, self.name))
+        lost = context.subshell or self.subshell
+        self.writes.append(
+            Write(name=name, line=line, how=how, subshell=lost, appends=appends, empty=empty, function=self.name)
+        )
 
     def read(self, name: str, line: int, *, defaulted: bool = False) -> None:
         """Note that a variable is used, if it is none of the function's own."""
@@ -152,7 +155,9 @@ class FunctionFacts:
         self, name: str, words: tuple[str, ...], line: int, redirects: tuple[str, ...], context: Context
     ) -> None:
         there = context._replace(subshell=context.subshell or self.subshell)._asdict()
-        self.commands.append(CommandFact(name, words, line, redirects=redirects, function=self.name, **there))
+        self.commands.append(
+            CommandFact(name=name, words=words, line=line, redirects=redirects, function=self.name, **there)
+        )
 
 
 class Facts(NamedTuple):

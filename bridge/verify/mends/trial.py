@@ -79,7 +79,7 @@ def offered(
     if not kept:
         return None
     fixed = tuple(next(finding for finding in findings if finding.fix == fix) for fix in kept)
-    return Mend(source, applied(source, kept), fixed, left)
+    return Mend(before=source, after=applied(source, kept), fixed=fixed, left=left)
 
 
 def _kept(
