@@ -7,7 +7,7 @@ import re
 import shutil
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from bridge.contract import agent_contract, driver_contract
 from bridge.contract.scripts import kind_of, names_in
@@ -224,17 +224,11 @@ class Subject:
 
     @property
     def driver(self) -> DriverProbe:
-        from bridge.verify.probe.driver import DriverProbe
-
-        assert isinstance(self.probe, DriverProbe)
-        return self.probe
+        return cast("DriverProbe", self.probe)
 
     @property
     def agent(self) -> AgentProbe:
-        from bridge.verify.probe.agent import AgentProbe
-
-        assert isinstance(self.probe, AgentProbe)
-        return self.probe
+        return cast("AgentProbe", self.probe)
 
     def close(self) -> None:
         """End what the probe has started. May be repeated."""
