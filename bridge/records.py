@@ -35,7 +35,12 @@ def read_text(path: Path, *, root: str | None = None) -> str | None:
 
 def read_json(path: Path) -> Any:
     """Return the JSON value in a file; None for anything else."""
-    text = read_text(path)
+    return parse_json(read_text(path))
+
+
+def parse_json(text: str | bytes | None) -> Any:
+    """Return the JSON value that a text is; None for anything else."""
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     with suppress(ValueError, RecursionError):
         return json.loads(text.removeprefix("\ufeff"), parse_constant=_no_number) if text else None
     return None
@@ -47,19 +52,30 @@ def _no_number(_name: str) -> None:
 
 def read_object(path: Path) -> dict[str, Any] | None:
     """Return the JSON object in a file; None for anything else."""
-    value = read_json(path)
+    return as_object(read_json(path))
+
+
+def as_object(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
 def read_array(path: Path) -> list[Any]:
     """Return the JSON array in a file; [] for anything else."""
-    value = read_json(path)
+    return as_array(read_json(path))
+
+
+def as_array(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
 def read_number(path: Path) -> int | None:
     """Return the whole number ≥ 0 in a file; None for anything else."""
-    text = (read_text(path) or "").strip()
+    return number_in(read_text(path))
+
+
+def number_in(text: str | None) -> int | None:
+    """Return the whole number ≥ 0 that a text is; None for anything else."""
+    text = (text or "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 

@@ -17,7 +17,7 @@ from bridge.loop.runs import RunRecord, read_run
 from bridge.records import read_json, to_json
 from bridge.report.charts import growth
 from bridge.report.model import read_turn
-from bridge.setups.dot_ralph.files.breaker import read_breaker
+from bridge.setups.dot_ralph.breaker_files import read_breaker
 from bridge.stream.analysis.limits import reset_time
 from bridge.stream.events import Reader
 from bridge.stream.events.base import Usage

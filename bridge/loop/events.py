@@ -85,6 +85,7 @@ class IterationEnded(LoopEvent):
         stderr: its stderr, or None.
         sessions: sessions are resumed in this loop.
         turn: the same, summed up for the records.
+        session_id: the session that it resumed, or None.
         worked: it changed files, or its plan; None: nobody can tell.
     """
 
@@ -97,6 +98,7 @@ class IterationEnded(LoopEvent):
     stderr: Path | None = None
     sessions: bool = False
     turn: TurnRecord | None = None
+    session_id: str | None = None
     worked: bool | None = None
 
 

@@ -131,8 +131,8 @@ class _Loop(Generic[S, O]):
         self.notifier = Notifier(facts, self.settings.env or os.environ)
         with self.active:
             self.store.open(self.active, self.state)
-            self.store.record(RunOpened(self.active.before))
             notices = self.handler.open(self.active)
+            self.store.record(RunOpened(self.active.before))
             self.active.capped(self.settings.caps.named())
             self.tally = Tally(self.settings.caps, self.active.spent)
             self._note("began", tool=self.active.tool, head=self.repository.head(), branch=self.repository.branch())
@@ -225,8 +225,7 @@ class _Loop(Generic[S, O]):
             self.active.renew()
             self.state, wrong = self.handler.load(self.state)
             self.store.record(TurnPrepared(self.state))
-            yield from map(Notice, wrong)
-            for line in self.notifier.problems():
+            for line in (*wrong, *self.notifier.problems()):
                 yield from self._tell(Notice(line))
             plan = self.handler.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment())
@@ -291,16 +290,17 @@ class _Loop(Generic[S, O]):
         self.under_way = None
         yield from self._tell(
             IterationEnded(
-                request.number,
-                outcome,
-                decision,
-                seconds,
-                request.logs.for_people,
-                self.state,
-                request.logs.stderr,
-                self.sessions,
-                record,
-                self._worked(turn, outcome, seen),
+                iteration=request.number,
+                outcome=outcome,
+                decision=decision,
+                seconds=seconds,
+                log=request.logs.for_people,
+                state=self.state,
+                stderr=request.logs.stderr,
+                sessions=self.sessions,
+                turn=record,
+                session_id=request.session,
+                worked=self._worked(turn, outcome, seen),
             )
         )
         if outcome.permanent and self.standstill.permanent == 1 and decision.verdict is Verdict.CONTINUE:

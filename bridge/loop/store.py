@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import records, timestamps
 from bridge.files import make_folder, usable
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEvent, LoopInterrupted, RunNote, TurnRecorded
+from bridge.loop.events import (
+    DenialHelp,
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    LoopInterrupted,
+    RunNote,
+    TurnRecorded,
+)
 from bridge.loop.logs import Level, LiveLog, append_line, log_line
 from bridge.loop.records import KEPT, MOST_BYTES, RUNS, TURNS, turn_line
+from bridge.loop.runs import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +50,7 @@ class Facts:
         setup: what the kind has given the store: its settings, for one.
         now: the time, in seconds since the epoch.
         run: the id of the run, and what it runs, such as ``driver codex``.
-        content: reads what the file holds; None without one.
+        read: gives what a file in the loop's folder holds by now; None without one.
     """
 
     event: Any
@@ -49,7 +58,7 @@ class Facts:
     setup: Any
     now: float
     run: tuple[str, str]
-    content: Callable[[], str | None]
+    read: Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +151,11 @@ class Store:
         self._state: Any = None
 
     def open(self, active: ActiveRun, state: object) -> None:
-        """Begin a run."""
+        """Begin a run; temporary files of one that was killed are swept up."""
         self.run, self._state = (active.run_id, active.tool), state
         with usable("the folder for logs"):
             make_folder(self.logs)
+        sweep(self.folder, self.logs)
 
     def record(self, event: LoopEvent) -> None:
         """Write what follows from an event."""
@@ -154,15 +164,15 @@ class Store:
             self._live.begin(self._title.format(event.iteration))
         elif isinstance(event, IterationEnded | LoopInterrupted):
             self._live.close()
-        now = self.now()
+        facts = self._facts(event)
         for folder, files in self._tables:
             for file in files:
                 if isinstance(event, file.events):
                     path = folder / file.name.format(**_fields(event)) if "{" in file.name else folder / file.name
-                    _write(path, file, file.document(self._facts(event, now, path)))
+                    _write(path, file, file.document(facts))
         if self._log is not None:
-            for level, line in self._log.lines(self._facts(event, now, folder / self._log.name)):
-                self.log(level, line)
+            for level, line in self._log.lines(facts):
+                self.log(level, line, quiet=isinstance(event, DenialHelp))
 
     def log(self, level: Level, line: str, *, quiet: bool = False) -> None:
         """Write a line to the log; `quiet`: it is shown already."""
@@ -180,14 +190,14 @@ class Store:
         """Let go of the live log."""
         self._live.close()
 
-    def _facts(self, event: LoopEvent, now: float, path: Path) -> Facts:
+    def _facts(self, event: LoopEvent) -> Facts:
         return Facts(
             event=event,
             state=self._state,
             setup=self._setup,
-            now=now,
+            now=self.now(),
             run=self.run,
-            content=lambda: records.read_text(path),
+            read=lambda name: records.read_text(self.folder / name),
         )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge import timestamps
-from bridge.setups.dot_ralph.files.small import Calls
+from bridge.setups.dot_ralph.files import Calls
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from bridge.loop.plan import CONTEXT_LIMIT, Plan, context_for
 from bridge.loop.policy import LoopState
+from bridge.loop.store import Facts
 from bridge.setups.bmalph import gates as gates_module
 from bridge.setups.bmalph.gates import (
     CommandRun,
@@ -25,7 +27,7 @@ from bridge.setups.bmalph.gates import (
     results_of,
     split_gates,
 )
-from bridge.setups.bmalph.metrics import metrics_record
+from bridge.setups.bmalph.policy import BmalphOutcome
 from bridge.setups.bmalph.review import (
     ReviewFacts,
     findings_in,
@@ -33,8 +35,10 @@ from bridge.setups.bmalph.review import (
     review_context,
     review_due,
 )
+from bridge.setups.bmalph.state_files import metrics
 from bridge.stream.analysis import Analysis
 from bridge.stream.events import Usage
+from tests.setups.bmalph import writing
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 FAILED_TESTS = gates_module.test_gate("PASSING", CommandRun(1, "\x1b[31mFAIL\x1b[0m  a\n\n b"))
@@ -248,12 +252,21 @@ def test_findings_without_issues_are_not_told(more: dict[str, Any]) -> None:
 # metrics
 
 
-RUN: dict[str, Any] = {"run_id": "r", "loop": 3, "now": NOW, "driver": "codex"}
+def record_of(reported: Analysis | None, **changes: Any) -> dict[str, Any]:
+    outcome = BmalphOutcome(reported=reported, **changes)
+    event = writing.ended(3, outcome, session_id="s-1")
+    setup: Any = SimpleNamespace(started="r", driver="codex")
+    facts = Facts(
+        event=event, state=event.state, setup=setup, now=NOW.timestamp(), run=("", ""), read=lambda _: None
+    )
+    found = metrics(facts)
+    assert isinstance(found, dict)
+    return found
 
 
 def test_a_record() -> None:
     analysis = Analysis(files_modified=2, usage=Usage(input_tokens=5), exit_signal=True)
-    record = metrics_record(analysis, **RUN, outcome="success", session_id="s-1", files_changed=2, gates_result=1)
+    record = record_of(analysis, gates=results("warn"))
     assert ",".join(record) == (
         "run_id,loop,timestamp,driver,session_id,loop_outcome,duration_ms,duration_api_ms,input_tokens,"
         "output_tokens,cache_read_tokens,cache_creation_tokens,total_cost_usd,num_turns,files_changed,"
@@ -264,10 +277,9 @@ def test_a_record() -> None:
 
 
 def test_a_record_of_a_loop_that_was_not_analysed() -> None:
-    found = metrics_record(None, **RUN, outcome="read_only_timeout")
+    found = record_of(None, idle=True)
     assert (found["was_read_only_timeout"], found["quality_gate_result"], found["has_errors"]) == (True, None, True)
 
 
 def test_a_sessions_tokens_are_no_loops() -> None:
-    counted = Analysis(usage=Usage(input_tokens=5, cumulative=True))
-    assert metrics_record(counted, **RUN, outcome="success")["input_tokens"] is None
+    assert record_of(Analysis(usage=Usage(input_tokens=5, cumulative=True)))["input_tokens"] is None

@@ -63,7 +63,7 @@ class OpenedLoop(ControlledLoop):
         return self.folder.shown, samples(self.folder)
 
     def context(self, *, resumed: bool) -> str:
-        from bridge.setups.bmalph.store import context_of
+        from bridge.setups.bmalph.handler import context_of
 
         return context_of(BmalphState(), read_plan(self.folder), resumed=resumed)
 
@@ -86,14 +86,14 @@ class OpenedLoop(ControlledLoop):
     ) -> Generator[LoopEvent, None, None]:
         """Nobody is asked whether it is to end at a limit."""
         del leaving
-        from bridge.setups.bmalph.store import BmalphStore
+        from bridge.setups.bmalph.handler import BmalphHandler
         from bridge.turn.driver import DriverTool
 
         name = self.driver.script.stem
         return run_in_folder(
             DriverTool(self.driver, self.loop, f"driver {name}"),
             loop_policy(self.settings, self.loop),
-            BmalphStore(self.folder, self.settings, self.loop, driver=name, on_log=on_log),
+            BmalphHandler(self.folder, self.settings, self.loop, driver=name, on_log=on_log),
             BmalphState(),
         )
 

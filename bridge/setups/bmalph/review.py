@@ -14,7 +14,7 @@ from bridge.loop.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.loop.plan import whole_characters
 from bridge.process.argv import os_arguments
 from bridge.process.program import Program
-from bridge.setups.dot_ralph.files.small import read_line
+from bridge.setups.dot_ralph.files import read_line
 from bridge.stream.events import read_output
 
 if TYPE_CHECKING:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import records
-from bridge.setups.dot_ralph.files import breaker, sessions, small
+from bridge.setups.dot_ralph import breaker, breaker_files, files
+from bridge.setups.dot_ralph.breaker_files import BreakerSet
+from bridge.setups.dot_ralph.state_files import SessionReset, SignalsCleared, by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,11 +42,9 @@ def circuit_status(folder: Folder, now: float) -> Shown:
     """``--circuit-status``: the breaker for people; its two files are created where they are missing."""
     if not folder.path.is_dir():
         return Shown(_no_folder(folder))
-    state = breaker.load(folder, now)
-    if not (folder / breaker.FILE).exists():
-        breaker.save(folder, state)
-    if not (folder / breaker.HISTORY).exists():
-        breaker.save_history(folder, [])
+    state = breaker_files.load(folder, now)
+    if not ((folder / breaker_files.FILE).exists() and (folder / breaker_files.HISTORY).exists()):
+        by_hand(folder, now, BreakerSet(state))
     rows = (
         ("State", state.state.value),
         ("Reason", state.reason or "-"),
@@ -63,8 +64,8 @@ def reset_circuit(folder: Folder, now: float) -> Shown:
     """``--reset-circuit``: close the breaker with all counters at zero, and reset the session."""
     if not folder.path.is_dir():
         return Shown(_no_folder(folder))
-    breaker.reset(folder, now)
-    sessions.reset_session(folder, "manual_circuit_reset", now)
+    closed = breaker.reset(breaker_files.load(folder, now), datetime.fromtimestamp(now, UTC))
+    by_hand(folder, now, BreakerSet(*closed), SessionReset("manual_circuit_reset"))
     return Shown("The circuit breaker is CLOSED, and the session is reset.\n")
 
 
@@ -72,7 +73,7 @@ def reset_session(folder: Folder, now: float) -> Shown:
     """``--reset-session``: the next run starts a new session."""
     if not folder.path.is_dir():
         return Shown(_no_folder(folder))
-    sessions.reset_session(folder, "manual_reset_flag", now)
+    by_hand(folder, now, SessionReset("manual_reset_flag"))
     return Shown("The session is reset: the next run starts a new one.\n")
 
 
@@ -97,8 +98,9 @@ def reset_state(folder: Folder) -> list[str]:
     if not folder.path.is_dir():
         return done
     now = time.time()
-    found, corrupt = breaker.load(folder, now), breaker.is_corrupt(folder)
-    signals = small.read_exit_signals(folder)
+    found = breaker_files.load(folder, now)
+    corrupt = breaker_files.is_corrupt(records.read_text(folder / breaker_files.FILE))
+    signals = files.read_exit_signals(folder)
     if not (found.is_open or corrupt or signals):
         return done
     with project_lock(folder.path, folder.project):
@@ -107,6 +109,6 @@ def reset_state(folder: Folder) -> list[str]:
             reset_circuit(folder, now)
             done.append(f"the circuit breaker {was}: it is CLOSED now, and the session is reset")
         if signals:
-            small.clear_exit_signals(folder)
+            by_hand(folder, now, SignalsCleared())
             done.append("exit signals of an earlier run are dropped")
     return done

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.dot_ralph.handler import FolderHandler
     from bridge.setups.dot_ralph.policy import FolderPolicy
     from bridge.setups.dot_ralph.settings import Settings
-    from bridge.setups.dot_ralph.store import FolderStore
     from bridge.setups.options import RunOptions
     from bridge.setups.settings import SettingKey
     from bridge.turn.driver import DriverTool
@@ -134,11 +134,11 @@ def settings_of(extra: Mapping[str, str]) -> dict[str, GivenOption]:
 
 
 def run_in_folder(
-    tool: DriverTool, policy: FolderPolicy[S, O], store: FolderStore[S, O], state: S
+    tool: DriverTool, policy: FolderPolicy[S, O], handler: FolderHandler[S, O], state: S
 ) -> Generator[LoopEvent, None, None]:
     from bridge.loop.runner import run_loop
 
-    folder = store.folder
+    folder = handler.folder
     return run_loop(
-        tool, policy, store, store.loop, active=active_run(folder.path, folder.project, tool.name), state=state
+        tool, policy, handler, handler.loop, active=active_run(folder.path, folder.project, tool.name), state=state
     )

@@ -9,8 +9,8 @@ from bridge.amounts import whole
 from bridge.loop import lock, runs
 from bridge.process import table
 from bridge.process.table import running_in
-from bridge.records import read_object
-from bridge.setups.dot_ralph.files import breaker, sessions, small
+from bridge.records import read_object, read_text
+from bridge.setups.dot_ralph import breaker_files, files
 from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.model import Older
 from bridge.wording import duration
@@ -48,7 +48,7 @@ def overview(folder: Folder, now: float, flavour: str = "") -> dict[str, Any]:
         "updated": _text(record.get("timestamp")),
         "driver_exit_code": _number(record.get("driver_exit_code")),
         "calls": {
-            "made": small.calls_made(folder, now),
+            "made": files.calls_made(folder, now),
             "limit": _number(record.get("max_calls_per_hour")),
             # Of the hour: that of an API limit, which status.json may have here, is the loop's pause.
             "next_reset": timestamps.clock(timestamps.next_hour(now)) if record.get("next_reset") else None,
@@ -69,7 +69,7 @@ def _holder(run: runs.RunRecord | None, others: list[int]) -> dict[str, Any] | N
 
 
 def _breaker(folder: Folder) -> dict[str, Any] | None:
-    record = read_object(folder / breaker.FILE)
+    record = read_object(folder / breaker_files.FILE)
     if record is None:
         return None
     return {
@@ -80,12 +80,12 @@ def _breaker(folder: Folder) -> dict[str, Any] | None:
 
 
 def _session(folder: Folder, now: float) -> dict[str, Any]:
-    record = sessions.active_session(folder, now)
+    record = files.active_session(read_text(folder / files.SESSION), now)
     return {
         "active": record is not None,
         "id": record["session_id"] if record else None,
         "last_used": _text(record.get("last_used")) if record else None,
-        "agent": sessions.peek(folder),
+        "agent": files.peek(folder),
     }
 
 

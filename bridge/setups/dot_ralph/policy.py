@@ -12,7 +12,7 @@ from bridge.loop.policy import GO_ON, Decision, LoopState, Moment, PlanPolicy, V
 from bridge.setups.dot_ralph import breaker as breakers
 from bridge.setups.dot_ralph.breaker import Breaker
 from bridge.setups.dot_ralph.exits import ExitSignals, exit_reason, update_signals
-from bridge.setups.dot_ralph.files.small import Calls
+from bridge.setups.dot_ralph.files import Calls
 from bridge.stream.analysis import iso
 from bridge.wording import plural
 

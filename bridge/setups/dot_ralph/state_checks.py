@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import make_folder, usable
-from bridge.loop import lock, runs
+from bridge.loop import lock
 from bridge.process import table
 from bridge.process.argv import MAX_ARGUMENT
 from bridge.records import read_object, read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, ask, checks, failed, passed, warned
-from bridge.setups.dot_ralph.files import breaker, crash, sessions, small, status
+from bridge.setups.dot_ralph import breaker_files, files
 from bridge.setups.dot_ralph.folder import STATE_FILES
+from bridge.setups.dot_ralph.state_files import STATUS_WORDS, CrashCleared, by_hand
 from bridge.setups.projects import at_work, project_lock
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.folder import Folder
 
 _SAMPLES = ("status.json", ".call_count", ".ralph_session", "logs/ralph.log")
-_KNOWN = frozenset(get_args(status.State))
 
 
 # -- the folder, and what git makes of it -----------------------------------------------------------------
@@ -116,19 +116,19 @@ def _status_file(case: FolderCase[Any]) -> Examined:
     if record is None:
         return failed("corrupt: no JSON object", "the next run writes it anew")
     count, state = record.get("loop_count"), record.get("status")
-    if not isinstance(count, int | float) or isinstance(count, bool) or state not in _KNOWN:
+    if not isinstance(count, int | float) or isinstance(count, bool) or state not in STATUS_WORDS:
         return failed(f"corrupt: status is {state!r}, loop_count is {count!r}", "the next run writes it anew")
     return passed(f"loop {count}, {state}")
 
 
 def _circuit(case: FolderCase[Any]) -> Examined:
     """An open breaker ends a run before the agent is called."""
-    path = case.folder / breaker.FILE
+    path = case.folder / breaker_files.FILE
     if not path.exists():
         return passed("no loop has run yet")
-    if breaker.is_corrupt(case.folder):
+    if breaker_files.is_corrupt(read_text(path)):
         return failed(f"{case.folder.name_of(path)} is corrupt", "ralph-bridge reset")
-    found = breaker.load(case.folder, time.time())
+    found = breaker_files.load(case.folder, time.time())
     reason = found.reason or "no reason given"
     if not found.is_open:
         return passed(found.state.value)
@@ -153,7 +153,7 @@ def _session(case: FolderCase[Any]) -> Examined:
     if not record.get("session_id"):
         return passed("inactive")
     now = time.time()
-    if sessions.active_session(case.folder, now) is None:
+    if files.active_session(read_text(case.folder / files.SESSION), now) is None:
         return warned("its times make no sense", "the next run starts a new session")
     created = timestamps.parse_iso(record.get("last_used") or record.get("created_at")) or now
     hours = (now - created) / 3600
@@ -163,7 +163,7 @@ def _session(case: FolderCase[Any]) -> Examined:
 
 
 def _api_calls(case: FolderCase[Any]) -> Examined:
-    used, most = small.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
+    used, most = files.calls_made(case.folder, time.time()), case.settings.max_calls_per_hour
     shown = f"{used}/{most}"
     if used >= most:
         return warned(f"{shown}: none left until the full hour", "wait, or raise MAX_CALLS_PER_HOUR")
@@ -174,7 +174,7 @@ def _api_calls(case: FolderCase[Any]) -> Examined:
 
 def _leftovers(case: FolderCase[Any]) -> Examined:
     """What a crash has left would end the next run of the original at once (trap T7)."""
-    found = crash.stale_files(case.folder)
+    found = files.stale_files(case.folder)
     if not found:
         return passed()
     return warned(
@@ -186,12 +186,12 @@ def _leftovers(case: FolderCase[Any]) -> Examined:
 def _clear_leftovers(case: FolderCase[Any]) -> str:
     """Sort what a crash has left as the next `ralph-bridge run` would, unless a loop is at work."""
     folder = case.folder
-    found = crash.stale_files(folder)
+    found = files.stale_files(folder)
     if not found or at_work(folder.project) is not None:
         return ""
     try:
         with project_lock(folder.path, folder.project):
-            crash.sort_out(folder, runs.read_run(folder.path), time.time())
+            by_hand(folder, time.time(), CrashCleared())
     except ProjectBusy:
         return ""
     return f"what a crashed run had left is cleared: {', '.join(found)}"

@@ -19,8 +19,8 @@ from bridge.setups.dot_ralph.folder import own_files
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bridge.loop.logs import Level
     from bridge.process.ask import Ran
-    from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
 
 _PREFIX = "ralph-backup-loop-"

@@ -68,7 +68,7 @@ class FrankbriaLoop(ControlledLoop):
         return self.shown, self.loop
 
     def context(self, *, resumed: bool) -> str:
-        from bridge.setups.frankbria.store import context_of
+        from bridge.setups.frankbria.handler import context_of
 
         del resumed
         return context_of(FrankbriaState(), read_plan(self.folder.project, self.settings.optional_sections))
@@ -82,12 +82,12 @@ class FrankbriaLoop(ControlledLoop):
         on_log: Callable[[str, str], None] = lambda _level, _line: None,
         leaving: Callable[[], bool] = lambda: False,
     ) -> Generator[LoopEvent, None, None]:
-        from bridge.setups.frankbria.store import FrankbriaStore
+        from bridge.setups.frankbria.handler import FrankbriaHandler
 
         return run_in_folder(
             DriverTool(self.driver, self.loop, self.name),
             policy(self.settings, self.loop),
-            FrankbriaStore(
+            FrankbriaHandler(
                 self.folder, self.settings, self.loop, version=self.version, on_log=on_log, leaving=leaving
             ),
             FrankbriaState(),

@@ -24,7 +24,6 @@ from bridge.loop.handler import TurnHandler
 from bridge.loop.outcome import Outcome, build_outcome, left_session
 from bridge.loop.plan import Plan, context_for, parse_plan
 from bridge.loop.policy import LIMITS, LoopState, Verdict
-from bridge.loop.runs import sweep
 from bridge.loop.store import LEAVE, LoopLog, StateFile, Store
 from bridge.session_id import validate_session_id
 from bridge.timestamps import file_name
@@ -178,7 +177,6 @@ class PlainHandler(TurnHandler[LoopState, Outcome]):
         self._agent_prompt = files.folder / ".ralph_bridge.prompt.md" if for_agent else None
 
     def open(self, active: ActiveRun) -> Iterable[str]:
-        sweep(self._files.folder, self.store.logs)
         for line in active.notices:
             self.store.log("WARN", line)
         self.store.log("INFO", f"The loop begins: {active.tool}")

@@ -11,9 +11,9 @@ from bridge.driver import Driver
 from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
 from bridge.loop.runner import run_loop
+from bridge.setups.bmalph.handler import BmalphHandler
 from bridge.setups.bmalph.opening import loop_policy, loop_settings, ready
 from bridge.setups.bmalph.policy import BmalphState
-from bridge.setups.bmalph.store import BmalphStore
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.options import RunOptions
 from bridge.turn.driver import DriverTool
@@ -102,7 +102,7 @@ def run(
     options = loop_settings(folder, settings, wanted, env=full)
     # Patience is for real agents; scripted ones obey at once, or are meant not to.
     options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout)
-    store = BmalphStore(folder, settings, options, driver=driver, now=clock.seconds)
+    store = BmalphHandler(folder, settings, options, driver=driver, now=clock.seconds)
     active = ActiveRun(folder.path, folder.project, command=["test"], tool=f"driver {driver}", now=clock.seconds)
     with (
         Driver.load(

@@ -16,9 +16,8 @@ from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS
 from bridge.setups.diagnosis import DoctorCheck, Examined, examine, passed
 from bridge.setups.dot_ralph.doctor import DriverCase
-from bridge.setups.dot_ralph.exits import ExitSignals
-from bridge.setups.dot_ralph.files import small, status
-from bridge.setups.dot_ralph.files.status import Status
+from bridge.setups.dot_ralph.exits import ExitSignals, write_signals
+from tests.setups.bmalph import writing
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
@@ -140,7 +139,7 @@ def test_t06_tracked_state_and_what_to_ignore(installed: Project) -> None:
 
 
 def test_t07_stale_state(installed: Project) -> None:
-    small.write_exit_signals(installed.folder, ExitSignals(done_signals=(1, 2)))
+    installed.write(".ralph/.exit_signals", write_signals(ExitSignals(done_signals=(1, 2))))
     found = some(installed, "stale-state")["stale-state"]
     assert (found[0], ".exit_signals" in found[1]) == ("warning", True)
 
@@ -179,9 +178,8 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert json.loads(installed.run("status", "--json").stdout)["loop"] is None
     assert "none has run here yet" in installed.run("status").stdout
     now = time.time()
-    status.write_status(installed.folder, Status(4, 2, 100, "executing", "running"), now)
-    status.write_running(installed.folder, poll=1, elapsed=12, last_line="building\x1b[31m", now=now)
-    small.reset_calls(installed.folder, now)
+    for event in (writing.prepared(), writing.started(4), writing.progress("building\x1b[31m", 1, 12)):
+        writing.record(installed.folder, event, now)
     installed.write(".ralph/.call_count", "7\n")
     installed.write(".ralph/.claude_session_id", "agent-1\n")
     seen = json.loads(installed.run("status", "--json").stdout)

@@ -16,7 +16,6 @@ import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
 from bridge.loop.lock import one_loop
-from bridge.setups.dot_ralph.files import logs
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
@@ -354,12 +353,10 @@ def test_an_agent_that_cleans_up_ignored_files_takes_the_logs(looping: Project, 
 
 def test_a_full_disk_ends_the_loop_with_a_message(looping: Project) -> None:
     Agent(looping, "codex").otherwise("change; working")
-    folder = looping.path / ".ralph/logs"
-    full = logs.RunLogs(Path("/dev/full"), folder / "s", folder / "e")
     refused = pytest.raises(ProjectUnusable, match="the log /dev/full can't be used: No space left on device")
     opens, names = (
         patch("bridge.turn.logs.descriptor", os.open),
-        patch.object(logs, "new_run_logs", lambda *_: full),
+        patch("bridge.setups.dot_ralph.handler.new_log", lambda *_: Path("/dev/full")),
     )
     with refused, opens, names:
         inside.run(looping)

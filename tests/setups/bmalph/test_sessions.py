@@ -11,30 +11,43 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop import runs
+from bridge.loop.events import LoopEnded, RunOpened
+from bridge.loop.policy import Verdict
 from bridge.process import leftovers, table
-from bridge.setups.dot_ralph.exits import ExitSignals
-from bridge.setups.dot_ralph.files import crash, sessions, small, status
-from tests.setups.bmalph import readers
+from bridge.setups.bmalph.policy import BmalphState
+from bridge.setups.dot_ralph import files
+from bridge.setups.dot_ralph.exits import ExitSignals, write_signals
+from tests.setups.bmalph import readers, writing
 from tests.setups.bmalph.conftest import NOW
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
 
 
+def complete(iterations: int) -> LoopEnded:
+    return LoopEnded(Verdict.COMPLETE, "plan_complete", "", iterations, 1.0, BmalphState())
+
+
+def started(project: Project, now: float = NOW) -> str:
+    """The session of a run that begins."""
+    writing.record(project.folder, RunOpened(None), now)
+    return str(readers.session(project.folder.path)["session_id"])
+
+
 def test_a_session_from_start_to_reset(project: Project) -> None:
     folder = project.folder
-    first = sessions.start_session(folder, NOW)
+    first = started(project)
     assert first.startswith(f"ralph-{int(NOW)}-")
-    assert sessions.start_session(folder, NOW + 5) == first
-    sessions.touch_session(folder, NOW + 60)
+    assert started(project, NOW + 5) == first
+    writing.record(folder, writing.prepared(), NOW + 60)
     record = readers.session(folder.path)
     assert (record["created_at"], record["last_used"]) == ("2026-01-02T03:04:05+00:00", "2026-01-02T03:05:05+00:00")
-    sessions.save_agent_session(folder, "agent-1", NOW + 90)
+    writing.record(folder, writing.ended(1, session_id="agent-1", signals=ExitSignals(done_signals=(1,))), NOW + 90)
     assert project.read(".ralph/.claude_session_id") == "agent-1\n"
     assert readers.session(folder.path)["session_id"] == "agent-1"
-    small.write_exit_signals(folder, ExitSignals(done_signals=(1,)))
+    assert files.read_exit_signals(folder)
     project.write(".ralph/.response_analysis", "{}")
-    sessions.reset_session(folder, "project_complete", NOW + 99, loop=7)
+    writing.record(folder, complete(7), NOW + 99)
     assert readers.session(folder.path) == {
         "session_id": "",
         "reset_at": "2026-01-02T03:05:44+00:00",
@@ -42,7 +55,7 @@ def test_a_session_from_start_to_reset(project: Project) -> None:
     }
     assert not (folder / ".claude_session_id").exists()
     assert not (folder / ".response_analysis").exists()
-    assert not small.read_exit_signals(folder)
+    assert not files.read_exit_signals(folder)
     (entry,) = json.loads(project.read(".ralph/.ralph_session_history"))
     assert (entry["reason"], entry["loop_number"], entry["to_state"]) == ("project_complete", 7, "reset")
 
@@ -50,7 +63,7 @@ def test_a_session_from_start_to_reset(project: Project) -> None:
 def test_the_history_keeps_fifty(project: Project) -> None:
     project.write(".ralph/.ralph_session_history", "damaged")
     for number in range(53):
-        sessions.reset_session(project.folder, "manual_reset_flag", NOW, loop=number)
+        writing.record(project.folder, complete(number))
     history = json.loads(project.read(".ralph/.ralph_session_history"))
     assert [history[0]["loop_number"], len(history)] == [3, 50]
 
@@ -70,14 +83,14 @@ def test_the_history_keeps_fifty(project: Project) -> None:
 )
 def test_a_session_that_makes_no_sense_is_replaced(project: Project, text: str) -> None:
     project.write(".ralph/.ralph_session", text)
-    assert sessions.start_session(project.folder, NOW).startswith("ralph-")
+    assert started(project).startswith("ralph-")
 
 
 @pytest.mark.parametrize("created", ["2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T04:04:05+01:00"])
 def test_a_session_of_another_member_of_the_family_goes_on(project: Project, created: str) -> None:
     record = {"session_id": "s", "created_at": created, "last_used": 5, "reset_at": "", "reset_reason": ""}
     project.write(".ralph/.ralph_session", json.dumps(record))
-    assert sessions.start_session(project.folder, NOW) == "s"
+    assert started(project) == "s"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +118,9 @@ def test_a_session_of_another_member_of_the_family_goes_on(project: Project, cre
 def test_f5_only_one_token_is_ever_resumed(project: Project, text: str, found: str | None) -> None:
     path = project.write(".ralph/.claude_session_id", "")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    resume = sessions.resume_id(project.folder, expiry_hours=24, now=path.stat().st_mtime)
+    resume = files.resume_id(project.folder, expiry_hours=24, now=path.stat().st_mtime)
     assert resume.session_id == found
+    writing.record(project.folder, writing.prepared(session_id=found))
     assert path.exists() == (found is not None)
     assert bool(resume.dropped) == (found is None and text != "")
 
@@ -115,22 +129,24 @@ def test_a_session_expires_when_it_is_not_used(project: Project) -> None:
     path = project.write(".ralph/.claude_session_id", "abc\n")
     os.utime(path, (NOW, NOW))
     for now in (NOW - 60, NOW + 7199):  # a clock that was set back makes no session old
-        assert sessions.resume_id(project.folder, expiry_hours=2, now=now).session_id == "abc"
-    resume = sessions.resume_id(project.folder, expiry_hours=2, now=NOW + 7200)
+        assert files.resume_id(project.folder, expiry_hours=2, now=now).session_id == "abc"
+    resume = files.resume_id(project.folder, expiry_hours=2, now=NOW + 7200)
+    writing.record(project.folder, writing.prepared())
     assert (resume.session_id, "2 h" in resume.dropped, path.exists()) == (None, True, False)
 
 
 def test_t20_a_dead_session_is_dropped_and_the_loops_own_goes_on(project: Project) -> None:
-    sessions.start_session(project.folder, NOW)
-    sessions.save_agent_session(project.folder, "agent-1", NOW)
-    sessions.drop_agent_session(project.folder)
-    assert sessions.resume_id(project.folder, expiry_hours=1, now=NOW).session_id is None
-    assert sessions.active_session(project.folder, NOW) is not None
+    started(project)
+    writing.record(project.folder, writing.ended(1, session_id="agent-1"))
+    assert files.peek(project.folder) == "agent-1"
+    writing.record(project.folder, writing.ended(2, session="agent-1"))
+    assert files.resume_id(project.folder, expiry_hours=1, now=NOW).session_id is None
+    assert files.active_session(project.read(".ralph/.ralph_session"), NOW) is not None
 
 
 def leave_signals(project: Project) -> None:
-    small.write_exit_signals(project.folder, ExitSignals(done_signals=(4, 5)))
-    status.write_running(project.folder, poll=0, elapsed=3, last_line="x", now=NOW)
+    project.write(".ralph/.exit_signals", write_signals(ExitSignals(done_signals=(4, 5))))
+    writing.record(project.folder, writing.progress("x", elapsed=3))
     project.write(".ralph/.response_analysis", "{}")
     project.write(".ralph/.write_heartbeat_triggered", "true")
     project.write(".ralph/.status.json.abcd1234.tmp", "torn")
@@ -142,18 +158,18 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
     if before == "crashed":
         runs.begin_run(folder.path, command=["x"], now=NOW)
     leave_signals(project)
-    sessions.save_agent_session(folder, "agent-1", NOW)
-    small.reset_calls(folder, NOW)
+    project.write(".ralph/.claude_session_id", "agent-1\n")
+    writing.record(folder, writing.prepared(session_id="agent-1"))
     project.write(".ralph/.call_count", "1\n")
     last = runs.read_run(folder.path)
-    told = crash.sort_out(folder, last, NOW + 1)
-    assert not small.read_exit_signals(folder)
+    told = writing.opened(folder, last, NOW + 1)
+    assert not files.read_exit_signals(folder)
     assert len(told) == 1
     assert "exit signals" in told[0]
     assert readers.progress(folder.path)["status"] == "failed"
     left = set(os.listdir(folder.path))
     assert left & {".response_analysis", ".write_heartbeat_triggered", ".status.json.abcd1234.tmp"} == set()
-    assert small.calls_made(folder, NOW) == 1
+    assert files.calls_made(folder, NOW) == 1
     assert (folder / ".claude_session_id").exists()
     assert (last is None) == (told[0].startswith("exit signals of a run"))
 
@@ -162,9 +178,9 @@ def test_t07_after_an_orderly_end_signals_count_on(project: Project) -> None:
     run = runs.begin_run(project.folder.path, command=["x"], now=NOW)
     leave_signals(project)
     runs.write_run(project.folder.path, run, now=NOW, end="max_iterations")
-    assert crash.stale_files(project.folder) == []
-    assert crash.sort_out(project.folder, runs.read_run(project.folder.path), NOW) == ()
-    assert small.read_exit_signals(project.folder).done_signals == (4, 5)
+    assert files.stale_files(project.folder) == []
+    assert writing.opened(project.folder, runs.read_run(project.folder.path)) == ()
+    assert files.read_exit_signals(project.folder).done_signals == (4, 5)
 
 
 def test_runs_have_ids_of_their_own_and_know_their_agent(project: Project) -> None:

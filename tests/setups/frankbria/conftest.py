@@ -16,10 +16,10 @@ from bridge.loop.active import ActiveRun
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
 from bridge.loop.runner import run_loop
 from bridge.setups.frankbria.flags import parse, sandboxed
+from bridge.setups.frankbria.handler import FrankbriaHandler
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.opening import open_loop, policy
 from bridge.setups.frankbria.policy import FrankbriaState
-from bridge.setups.frankbria.store import FrankbriaStore
 from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
 from tests.command import MAIN
@@ -185,7 +185,7 @@ class Project:
         options = replace(options, max_iterations=most, timeout=None if timeout is None else timeout / 60)
         folder = folder_of(self.path)
         with open_loop(folder, options, told.append, env=full, sandboxed=sandboxed(given)) as opened:
-            store = FrankbriaStore(
+            store = FrankbriaHandler(
                 folder,
                 opened.settings,
                 opened.loop,

@@ -1,21 +1,23 @@
-"""The files of the circuit breaker; how it changes is :mod:`bridge.setups.dot_ralph.breaker`'s matter."""
+"""The files of the circuit breaker; how it changes is for :mod:`bridge.setups.dot_ralph.breaker` to say."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.amounts import whole
-from bridge.records import read_object, read_text, write_text
-from bridge.setups.dot_ralph import breaker
+from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, TurnPrepared
+from bridge.loop.store import LEAVE
+from bridge.records import as_object, parse_json, read_text
 from bridge.setups.dot_ralph.breaker import Breaker, Circuit
 from bridge.stream.analysis import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from bridge.loop.store import Document, Facts
     from bridge.setups.dot_ralph.breaker import Transition
     from bridge.setups.dot_ralph.folder import Folder
 
@@ -35,38 +37,60 @@ _OURS = "ralph_bridge"
 """One key of our own at the end: what the comparison of errors and outputs needs beyond the counters."""
 
 
+@dataclass(frozen=True, slots=True)
+class BreakerSet(LoopEvent):
+    """The breaker is set by hand."""
+
+    breaker: Breaker
+    transition: Transition | None = None
+
+
 def load(folder: Folder, now: float) -> Breaker:
     """Return the breaker; a closed one where there is no state that makes sense."""
     return read_breaker(read_text(folder / FILE), datetime.fromtimestamp(now, UTC))
 
 
-def is_corrupt(folder: Folder) -> bool:
-    """Whether there is a state file and readers can't use it."""
-    if not (folder / FILE).exists():
+def is_corrupt(text: str | None) -> bool:
+    """Whether there is a state and readers can't use it."""
+    if text is None:
         return False
-    record = read_object(folder / FILE) or {}
+    record = as_object(parse_json(text)) or {}
     count = record.get("consecutive_no_progress")
     known = record.get("state") in [each.value for each in Circuit]
     return not known or not isinstance(count, int | float) or isinstance(count, bool)
 
 
-def save(folder: Folder, state: Breaker, transition: Transition | None = None) -> None:
-    """Write the breaker, and its transition into the history."""
-    write_text(folder / FILE, write_breaker(state, read_only_counter=folder.shapes.read_only_counter))
-    if transition is not None:
-        save_history(folder, read_history(read_text(folder / HISTORY)), transition)
+def state_document(facts: Facts) -> Document:
+    """Give the breaker where it has changed, or its file can't be used. A limit says nothing about the agent."""
+    event = facts.event
+    match event:
+        case BreakerSet():
+            found = event.breaker
+        case TurnPrepared():
+            text, found = facts.read(FILE), facts.state.breaker
+            if text is not None and not is_corrupt(text):
+                return LEAVE
+        case IterationStarted() if facts.state.transition is not None:  # a cooldown is over
+            found = facts.state.breaker
+        case IterationEnded() if event.decision.reason != "api_limit":
+            found = facts.state.breaker
+        case LoopEnded() if facts.state.breaker.is_open:  # what it did itself is told here when no turn ran
+            found = facts.state.breaker
+        case _:
+            return LEAVE
+    return write_breaker(found, read_only_counter=facts.setup.folder.shapes.read_only_counter)
 
 
-def save_history(folder: Folder, entries: list[dict[str, Any]], *more: Transition) -> None:
-    """Write the history, the oldest transition first, with `more` at its end; the newest thousand are kept."""
-    kept = entries[-(_MOST - len(more)) :]
-    write_text(folder / HISTORY, write_history(kept, *more))
-
-
-def reset(folder: Folder, now: float) -> None:
-    """Close the breaker by hand: every counter is zero, the history stays."""
-    state, transition = breaker.reset(load(folder, now), datetime.fromtimestamp(now, UTC))
-    save(folder, state, transition)
+def history_document(facts: Facts) -> Document:
+    """Give the transitions of the breaker, the oldest first; the newest thousand are kept."""
+    event, text = facts.event, facts.read(HISTORY)
+    moved = event.transition if isinstance(event, BreakerSet) else facts.state.transition
+    if isinstance(event, TurnPrepared) or moved is None:
+        missing = not isinstance(parse_json(text), list) and isinstance(event, TurnPrepared | BreakerSet)
+        return write_history([]) if missing else LEAVE
+    if isinstance(event, IterationEnded) and event.decision.reason == "api_limit":
+        return LEAVE
+    return write_history(read_history(text)[1 - _MOST :], moved)
 
 
 def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
@@ -74,7 +98,7 @@ def read_breaker(text: str | bytes | None, now: datetime) -> Breaker:
 
     Files of older versions lack some counters; those are 0, as are values of a wrong type.
     """
-    found = _json(text)
+    found = parse_json(text)
     if not isinstance(found, dict) or found.get("state") not in list(Circuit):
         return Breaker(last_change=iso(now))
     ours = found.get(_OURS)
@@ -120,20 +144,13 @@ def write_breaker(breaker: Breaker, *, read_only_counter: bool = True) -> str:
 
 def read_history(text: str | bytes | None) -> list[dict[str, Any]]:
     """Read a history; what is no array of objects is an empty one."""
-    found = _json(text)
+    found = parse_json(text)
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
 def write_history(entries: Iterable[dict[str, Any]], *more: Transition) -> str:
     """Write a history, with transitions added at its end."""
     return json.dumps([*entries, *map(asdict, more)], indent=2, ensure_ascii=False) + "\n"
-
-
-def _json(text: str | bytes | None) -> object:
-    try:
-        return json.loads(text or "")
-    except (ValueError, RecursionError):
-        return None
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The files of a bmalph project as the loop's store: each written as the loop goes."""
+"""What a bmalph loop does around its turns: quality gates, reviews, and the plan held against what is claimed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from bridge import records, timestamps
 from bridge.loop.events import ReviewEnded
-from bridge.loop.outcome import left_session
 from bridge.loop.plan import context_for
 from bridge.setups.bmalph import gates
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
-from bridge.setups.bmalph.recording import BmalphRecorder
 from bridge.setups.bmalph.review import ReviewFacts, ReviewSettings, findings_text, review, review_due
+from bridge.setups.bmalph.state_files import FILES, further, lines, reset, status
 from bridge.setups.bmalph.stories import track
-from bridge.setups.dot_ralph.files import small
+from bridge.setups.dot_ralph import files
 from bridge.setups.dot_ralph.folder import read_plan
-from bridge.setups.dot_ralph.store import FolderStore, keep_stream
+from bridge.setups.dot_ralph.handler import FolderHandler, keep_stream
+from bridge.setups.dot_ralph.state_files import FolderSetup
 from bridge.turn.driver import DriverTool
 from bridge.turn.tool import TurnRequest
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
     from bridge.loop.events import LoopEvent
     from bridge.loop.handler import Turn
+    from bridge.loop.logs import Level
     from bridge.loop.plan import Plan
     from bridge.loop.settings import LoopSettings
-    from bridge.setups.dot_ralph.files.logs import Level
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.settings import Settings
 
 
-class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
-    """The store of one run of the loop.
+class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
+    """The handler of one run of the loop.
 
     Args:
         folder: the loop's folder.
@@ -55,43 +55,33 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
         on_log: Callable[[Level, str], None] = lambda _level, _line: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(folder, settings, loop, on_log=on_log, now=now)
-        self.settings = settings
+        setup = FolderSetup(
+            folder=folder,
+            settings=settings,
+            driver=driver,
+            started=timestamps.iso(now()),
+            reset=reset,
+            status=status,
+            further=further,
+        )
+        super().__init__(setup, loop, own=FILES, lines=lines, now=now, on_log=on_log)
         self._gates = gates.GateSettings.of(settings)
         self._review = ReviewSettings.of(folder, settings)
         self._reviewed = self._review.last_head
-        self.writer: BmalphRecorder = BmalphRecorder(
-            folder, settings, driver=driver, started=timestamps.iso(now()), log=self.log
-        )
-
-    # -- before a turn -------------------------------------------------------------------------------
 
     def load(self, state: BmalphState) -> tuple[BmalphState, Iterable[str]]:
-        """Read what others may have changed."""
         loaded, wrong = super().load(state)
-        findings = small.read_findings(self.folder)
-        further = replace(
-            loaded,
-            changed=small.read_line(self.folder, ".loop_diff_summary"),
-            findings=records.to_json(findings, compact=True) if findings else None,
-        )
-        return further, wrong
+        changed = files.read_line(self.folder, ".loop_diff_summary")
+        findings = records.read_object(self.folder / files.FINDINGS)
+        shown = records.to_json(findings, compact=True) if findings else None
+        return replace(loaded, changed=changed, findings=shown), wrong
 
     def read_plan(self) -> Plan | None:
-        """Read the fix plan."""
         return read_plan(self.folder)
 
     def begin_turn(self, state: BmalphState, plan: Plan | None, session: str | None) -> TurnRequest:
-        """Name the logs of the turn, and say what the agent is told beside its prompt."""
-        return TurnRequest(
-            state.iteration + 1,
-            self.loop.prompt,
-            self.new_logs(),
-            context=context_of(state, plan, resumed=session is not None),
-            session=session,
-        )
-
-    # -- after a turn --------------------------------------------------------------------------------
+        context = context_of(state, plan, resumed=session is not None)
+        return TurnRequest(state.iteration + 1, self.loop.prompt, self.new_logs(), context=context, session=session)
 
     def take_in(self, state: BmalphState, turn: Turn) -> BmalphOutcome:
         """Judge the output, see to the session and the logs, and hold the plan against what is claimed."""
@@ -105,9 +95,7 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
             outcome = replace(outcome, analysis=analysis.tracked(found.delta, mismatch=found.mismatch))
         if turn.command.live and self.loop.resume and outcome.failure is None:
             keep_stream(turn.result, turn.request.logs)
-        if turn.sessions:
-            outcome = replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
-        return outcome
+        return self.with_session(outcome, turn)
 
     def check(self, outcome: BmalphOutcome, turn: Turn) -> BmalphOutcome:
         """Run the quality gates after a turn that ended well, and let them have their say."""
@@ -153,16 +141,9 @@ class BmalphStore(FolderStore[BmalphState, BmalphOutcome]):
             yield event
         return state
 
-    def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
-        """Write what follows from an event."""
-        if isinstance(event, ReviewEnded):
-            self.writer.reviewed(event)
-            return ()
-        return super().follow_up(event)
-
 
 def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:
-    """Write what the agent is told beside its prompt."""
+    """Write what the agent gets beside its prompt."""
     doubts = state.breaker.state != "CLOSED"
     return context_for(
         state,

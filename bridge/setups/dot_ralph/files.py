@@ -1,0 +1,196 @@
+"""What lies in ``.ralph``: how each file is read, by the loop and by those who only look."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge import timestamps
+from bridge.files import delete
+from bridge.loop.runs import read_run
+from bridge.records import as_object, parse_json, read_number, read_object, read_text, usable
+from bridge.session_id import validate_session_id
+from bridge.setups.dot_ralph.exits import ExitSignals, read_signals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.setups.dot_ralph.folder import Folder
+
+CALLS, HOUR, TOKENS = ".call_count", ".last_reset", ".token_count"
+SIGNALS, ANALYSIS, FINDINGS = ".exit_signals", ".response_analysis", ".review_findings.json"
+SESSION, SESSION_HISTORY, AGENT_SESSION = ".ralph_session", ".ralph_session_history", ".claude_session_id"
+RUN_LOG = re.compile(
+    r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log(?:\.gz)?"
+)
+
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+# -- calls, signals, what the last turn left -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """``.call_count`` and ``.last_reset``: how many runs ended well within one clock hour.
+
+    Attributes:
+        count: so many so far.
+        stamp: the hour, local time, ``YYYYMMDDHH``.
+    """
+
+    count: int
+    stamp: str
+
+    def at(self, now: datetime) -> Calls:
+        """Give the calls of the hour that `now` (local) lies in: none yet in a new one."""
+        stamp = timestamps.hour(now.timestamp())
+        return self if self.stamp == stamp else Calls(0, stamp)
+
+    def one_more(self) -> Calls:
+        """Count a run that ended well."""
+        return Calls(self.count + 1, self.stamp)
+
+    def left(self, limit: int) -> int:
+        """Say how many more are allowed: never below 0."""
+        return max(0, limit - self.count)
+
+    @classmethod
+    def read(cls, count: str | None, stamp: str | None) -> Calls:
+        """Read the texts of both files; what is no number is 0."""
+        text = (count or "").strip()
+        return cls(int(text) if _NUMBER.fullmatch(text) else 0, (stamp or "").strip())
+
+
+def read_calls(folder: Folder) -> Calls:
+    """Read the count and its hour; what isn't to their format counts as none."""
+    return Calls.read(read_text(folder / CALLS), read_text(folder / HOUR))
+
+
+def calls_made(folder: Folder, now: float) -> int:
+    """Return how many runs have counted in this clock hour."""
+    return read_calls(folder).at(datetime.fromtimestamp(now)).count
+
+
+def tokens_used(folder: Folder, now: float) -> int:
+    """Return how many tokens were used in this clock hour."""
+    same = read_calls(folder).stamp == timestamps.hour(now)
+    return (read_number(folder / TOKENS) or 0) if same else 0
+
+
+def read_exit_signals(folder: Folder) -> ExitSignals:
+    """Read them; what isn't to their format counts as none."""
+    return read_signals(read_text(folder / SIGNALS))
+
+
+def read_line(folder: Folder, name: str) -> str:
+    """Return the only line of a small file (``.loop_diff_summary``, ``.review_last_sha``), ``""`` without one."""
+    return (read_text(folder / name) or "").split("\n", 1)[0].strip()
+
+
+def read_analysis(folder: Folder) -> dict[str, Any]:
+    """Return the field ``analysis`` of the last analysis; {} without one."""
+    found = (read_object(folder / ANALYSIS) or {}).get("analysis")
+    return found if isinstance(found, dict) else {}
+
+
+def stale_files(folder: Folder) -> list[str]:
+    """Name the files that a run has left which did not end in order; they are sorted out at the next start."""
+    run = read_run(folder.path)
+    if run is not None and (run.end is not None or run.alive):
+        return []
+    found = [SIGNALS] if read_exit_signals(folder) else []
+    if (folder / ANALYSIS).exists() and found:
+        found.append(ANALYSIS)
+    if (read_object(folder / "progress.json") or {}).get("status") == "executing":
+        found.append("progress.json")
+    return found
+
+
+# -- sessions: the loop's own life, and the id that the agent's CLI resumes -----------------------------
+
+
+class Resume(NamedTuple):
+    """What there is to resume: the id or None, and why the file's is not (``""``: it is, or there is none)."""
+
+    session_id: str | None
+    dropped: str = ""
+
+
+def active_session(text: str | None, now: float) -> dict[str, Any] | None:
+    """Return the loop's session when it is active: with an id, and created at a time that isn't in the future."""
+    record = as_object(parse_json(text))
+    if record is None or not isinstance(record.get("session_id"), str) or not record["session_id"]:
+        return None
+    created = timestamps.parse_iso(record.get("created_at"))
+    return record if created is not None and created <= now + 1 else None
+
+
+def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
+    """Return the agent's session to resume.
+
+    The file holds one token, or JSON in older installations. An id that is no token is never passed on
+    (seen in the field: hundreds of repeated ids in one file).
+
+    Args:
+        folder: the loop's folder.
+        expiry_hours: hours without use after which it counts as forgotten; by the time of the file.
+        now: the time.
+    """
+    path = folder / AGENT_SESSION
+    text = read_text(path)
+    if text is None:
+        return Resume(None)
+    try:
+        age = now - os.stat(path).st_mtime
+    except OSError:
+        age = float("inf")
+    if age >= expiry_hours * 3600:
+        return Resume(None, f"unused for {age / 3600:.0f} h, more than {expiry_hours:g} h")
+    found = _id_in(text)
+    if validate_session_id(found):
+        return Resume(found)
+    return Resume(None, f"{AGENT_SESSION} holds no session id" if text.strip() else "")
+
+
+def _id_in(text: str) -> str:
+    """Return what stands for an id in the agent's file: its first line, or a field of older JSON. Not validated."""
+    stripped = text.strip()
+    if stripped.startswith("{"):
+        with suppress(ValueError, RecursionError):
+            record = json.loads(stripped)
+            named = (record.get("session_id"), record.get("sessionId"))
+            return next((value.strip() for value in named if isinstance(value, str) and value), "")
+    return stripped.split("\n", 1)[0].strip()
+
+
+def peek(folder: Folder) -> str | None:
+    """Return the agent's id as it lies there, however old."""
+    found = _id_in(read_text(folder / AGENT_SESSION) or "")
+    return found if validate_session_id(found) else None
+
+
+# -- logs of runs --------------------------------------------------------------------------------------
+
+
+def prune_run_logs(folder: Folder, keep: int) -> int:
+    """Delete the logs of all but the newest `keep` runs (0: none are deleted); return how many files went."""
+    if not keep:
+        return 0
+    runs: dict[tuple[str, int], list[Path]] = {}
+    with suppress(FileNotFoundError), usable(folder.logs):
+        for name in os.listdir(folder.logs) if folder.logs.is_dir() else ():
+            if match := RUN_LOG.fullmatch(name):
+                stamp, number = match[1][:19], int(match[1][20:] or 1)
+                runs.setdefault((stamp, number), []).append(folder.logs / name)
+    gone = [path for run in sorted(runs)[:-keep] for path in runs[run]]
+    for path in gone:
+        with usable(path):
+            delete(path)
+    return len(gone)
