@@ -34,7 +34,6 @@ def read_text(path: Path, *, root: str | None = None) -> str | None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the JSON value in a file; None for anything else."""
     return parse_json(read_text(path))
 
 

@@ -72,7 +72,6 @@ class Files(NamedTuple):
     own: tuple[str, ...] = ()
 
     def is_work(self, path: str) -> bool:
-        """Whether a change of that file is work."""
         return not (self.is_own(path) or self.is_about_work(path))
 
 
@@ -181,7 +180,6 @@ class Repository:
 
     @cached_property
     def top(self) -> Path:
-        """The top of the working tree."""
         if (self.project / ".git").exists():
             return self.project
         asked = self.run("rev-parse", "--show-toplevel")
@@ -189,7 +187,6 @@ class Repository:
 
     @cached_property
     def folder(self) -> Path:
-        """Its git folder."""
         return Path(self.run("rev-parse", "--absolute-git-dir").text)
 
     @cached_property
@@ -205,7 +202,6 @@ class Repository:
         return self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text
 
     def branch(self) -> str:
-        """Give the name of the branch that is checked out; '' without one."""
         return self.run("symbolic-ref", "--quiet", "--short", "HEAD").text
 
     def look(self) -> TreeState | None:
@@ -225,7 +221,6 @@ class Repository:
         return Look(tree.head, digest.hexdigest())
 
     def work(self, tree: TreeState) -> set[str]:
-        """Give the paths that differ from HEAD or are untracked, and are work."""
         return {path for path in tree.marks if self.is_work(path)}
 
     def busy(self, tree: TreeState) -> str:
@@ -382,7 +377,6 @@ class Repository:
         return taken if taken.status else Ran(0, b"", added.err)
 
     def empty_tree(self) -> str:
-        """Give the id of the tree without files."""
         return self.run("hash-object", "-t", "tree", "--stdin").text
 
     def identity(self) -> dict[str, str]:
@@ -403,7 +397,6 @@ class Repository:
     # -- files ---------------------------------------------------------------------------------------
 
     def is_work(self, path: str) -> bool:
-        """Of a path from the top; what lies outside of the project's folder is."""
         return not path.startswith(self.prefix) or self.files.is_work(path.removeprefix(self.prefix))
 
     def _contents(self, path: str) -> str:

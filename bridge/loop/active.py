@@ -98,7 +98,6 @@ class ActiveRun:
 
     @property
     def run_id(self) -> str:
-        """Unlike that of any other run."""
         assert self._run is not None
         return self._run.run_id
 
@@ -115,7 +114,6 @@ class ActiveRun:
         return self._run.spent
 
     def spends(self, spent: Spent) -> None:
-        """Put down what it has used."""
         self._write(spent=spent)
 
     def capped(self, caps: dict[str, float]) -> None:
@@ -124,7 +122,6 @@ class ActiveRun:
             self._write(caps=caps)
 
     def uses(self, tool: str) -> None:
-        """What it runs is known only now."""
         self.tool = tool
         self._write(tool=tool)
 
@@ -133,11 +130,9 @@ class ActiveRun:
         self._write(agent=None if pid is None else identify(pid))
 
     def turn(self, number: int) -> None:
-        """A turn begins."""
         self._write(turn=number, turn_began=self._now(), pause=None)
 
     def waiting(self, pause: Pause | None) -> None:
-        """The loop waits; None: it goes on."""
         if self._run is not None and self._run.pause != pause:
             self._write(pause=pause)
 

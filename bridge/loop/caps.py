@@ -52,7 +52,6 @@ class Caps:
     price_out: float | None = None
 
     def named(self) -> dict[str, float]:
-        """What is capped, by name, prices aside."""
         names = ("max_cost", "max_tokens", "tokens_per_hour")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 

@@ -159,8 +159,6 @@ class LeftoversEnded(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReviewStarted(LoopEvent):
-    """A review is about to run."""
-
     iteration: int
     argv: tuple[str, ...]
 
@@ -244,8 +242,6 @@ class TurnPrepared(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class TurnRecorded(LoopEvent):
-    """A turn is over, and counted."""
-
     turn: TurnRecord
 
 
@@ -288,7 +284,6 @@ class EventStream(Generic[E]):
     _last: ClassVar[type[LoopEvent]]
 
     def _begin(self, events: Generator[LoopEvent, None, None]) -> None:
-        """Go on to the first event."""
         self.ended: E | None = None
         self._events = events
         self._first: LoopEvent | None = next(events)

@@ -99,8 +99,7 @@ class TurnHandler(ABC, Generic[S, O]):
         """
 
     @abstractmethod
-    def take_in(self, state: S, turn: Turn) -> O:
-        """Say what a turn came to."""
+    def take_in(self, state: S, turn: Turn) -> O: ...
 
     def check(self, outcome: O, turn: Turn) -> O:  # noqa: ARG002
         """Have the work checked, after the agent's words were shown."""
@@ -142,19 +141,15 @@ class TurnHandler(ABC, Generic[S, O]):
 class Clock(Protocol):
     """The time, and the passing of it. Tests have one of their own."""
 
-    def now(self) -> datetime:
-        """Return the local time, with its zone."""
+    def now(self) -> datetime: ...
 
-    def monotonic(self) -> float:
-        """Return seconds that only grow."""
+    def monotonic(self) -> float: ...
 
     def wait(self, seconds: float) -> None:
         """Wait; a signal's exception ends the wait."""
 
 
 class WallClock:
-    """The real one."""
-
     def now(self) -> datetime:
         return datetime.now().astimezone()
 

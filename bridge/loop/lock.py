@@ -66,7 +66,6 @@ def one_loop(folder: Path, project: Path, *, others: Iterable[Path] = ()) -> Ite
 
 
 def _taken(path: Path, project: Path) -> int:
-    """Take the lock; return the descriptor that holds it."""
     import fcntl
 
     end = time.monotonic() + _PATIENCE
@@ -160,7 +159,6 @@ class Standing(NamedTuple):
 
     @property
     def running(self) -> bool:
-        """A loop is at work, or waits."""
         return self.word in ("starting", "running", "waiting")
 
 

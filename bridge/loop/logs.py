@@ -87,7 +87,6 @@ class LiveLog:
         self._file: BinaryIO | None = None
 
     def begin(self, title: str) -> None:
-        """Begin it anew."""
         self.close()
         self._title, self._size = title, 0
         path = self._path
@@ -99,7 +98,6 @@ class LiveLog:
             self._file.write(head)
 
     def write(self, data: bytes) -> None:
-        """Append."""
         if self._file is not None:
             if self._size > self._most:
                 self.begin(self._title)
@@ -108,7 +106,6 @@ class LiveLog:
                 self._file.write(data)
 
     def close(self) -> None:
-        """Let go of the file."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

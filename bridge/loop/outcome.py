@@ -65,7 +65,6 @@ class Outcome:
 
     @property
     def files_changed(self) -> int:
-        """How many files git saw changed."""
         return self.changes.count if self.changes else 0
 
     @property
@@ -86,12 +85,10 @@ class Outcome:
 
     @property
     def words(self) -> str:
-        """The assistant's last message, else all that it said."""
         return (self.analysis.last_text or self.analysis.text) if self.analysis is not None else ""
 
     @property
     def refused_tools(self) -> str:
-        """The tools that were refused, for people."""
         commands = self.analysis.denied_commands if self.analysis else ()
         return ", ".join(commands[:5]) or "a tool"
 

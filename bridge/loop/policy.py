@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """The three ways to go on after an iteration."""
-
     CONTINUE = "continue"
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"
@@ -130,11 +128,9 @@ class Moment(NamedTuple):
 class Policy(Protocol[S, O]):
     """Decides, and touches nothing."""
 
-    def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]:
-        """Decide before a turn: is one needed, and may it start now? A wait is followed by the same question."""
+    def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]: ...
 
-    def decide(self, state: S, outcome: O, at: Moment) -> tuple[S, Decision]:
-        """Return the state for the next turn, and whether there is to be one."""
+    def decide(self, state: S, outcome: O, at: Moment) -> tuple[S, Decision]: ...
 
 
 P = TypeVar("P", bound="Outcome")
@@ -154,11 +150,9 @@ class PlanPolicy(Generic[S, P]):
     pauses: Pauses = Pauses()
 
     def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]:
-        """See :class:`Policy`."""
         return state, self.over(state, plan) or self.spent(state, at) or GO_ON
 
     def decide(self, state: S, outcome: P, at: Moment) -> tuple[S, Decision]:
-        """See :class:`Policy`."""
         failure = outcome.failure
         session = _session(state, outcome)
         if failure is not None and outcome.limit is not None and not outcome.timed_out:
@@ -185,11 +179,9 @@ class PlanPolicy(Generic[S, P]):
         return after
 
     def over(self, _state: S, plan: Plan | None) -> Decision | None:
-        """Say that there is nothing left to do, or None."""
         return plan_done(plan)
 
     def verdict(self, after: S, outcome: P, at: Moment) -> Decision:
-        """Say what follows a turn, whose state is `after`."""
         failure = outcome.failure
         if failure is None and outcome.exit_signal:
             return Decision(Verdict.COMPLETE, "project_complete", "the assistant gave the exit signal")

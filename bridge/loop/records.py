@@ -102,7 +102,6 @@ class Spent(NamedTuple):
     session_counts: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def with_turn(self, record: TurnRecord, now: datetime) -> Spent:
-        """Count a turn that ends now."""
         tokens, hour = (record.input_tokens or 0) + (record.output_tokens or 0), timestamps.hour(now.timestamp())
         return self._replace(
             cost_usd=self.cost_usd + (record.cost_usd or 0.0),
@@ -166,6 +165,5 @@ def facts(record: TurnRecord) -> dict[str, Any]:
 
 
 def turn_line(record: TurnRecord, run: str, tool: str) -> dict[str, Any]:
-    """Give the line of ``turns.jsonl``."""
     times = {"began": timestamps.iso_precise(record.began), "seconds": round(record.seconds, 3)}
     return {"schema": 1, "run": run, "tool": tool, **facts(record), **times}

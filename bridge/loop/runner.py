@@ -98,8 +98,6 @@ def run_loop(
 
 
 class _Loop(Generic[S, O]):
-    """One run of the loop; `state` is where it stands."""
-
     def __init__(
         self,
         tool: Tool,
@@ -400,7 +398,6 @@ class _Loop(Generic[S, O]):
         )
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:
-        """Count a turn and write its record."""
         analysis = outcome.analysis if outcome is not None else None
         record = self.tally.add(
             record,

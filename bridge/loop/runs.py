@@ -85,7 +85,6 @@ class RunRecord:
 
     @property
     def alive(self) -> bool:
-        """Whether its process lives."""
         return alive(Identity(self.pid, self.started, self.boot))
 
     @property
@@ -253,7 +252,6 @@ def loops(folder: Path) -> list[Registered]:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away what killed loops have left."""
     for path in _records(folder):
         found = _read(path)
         if found is None or not alive(found.process):

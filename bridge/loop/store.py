@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 
 class Leave(Enum):
-    """The file stays as it is."""
-
     LEAVE = auto()
 
 
@@ -158,7 +156,6 @@ class Store:
         sweep(self.folder, self.logs)
 
     def record(self, event: LoopEvent) -> None:
-        """Write what follows from an event."""
         self._state = getattr(event, "state", self._state)
         if isinstance(event, IterationStarted) and self._title:
             self._live.begin(self._title.format(event.iteration))
@@ -183,11 +180,9 @@ class Store:
             self._on_log(level, written)
 
     def show(self, data: bytes) -> None:
-        """Append what the tool prints to the live log."""
         self._live.write(data)
 
     def close(self) -> None:
-        """Let go of the live log."""
         self._live.close()
 
     def _facts(self, event: LoopEvent) -> Facts:

@@ -71,15 +71,12 @@ class AgentTool:
         agent.shell.execute(f"export {MARK}={quote(str(settings.project))}")
 
     def supports_sessions(self) -> bool:
-        """No hook takes a session."""
         return False
 
     def recover_session_id(self, _output_file: str) -> str | None:
-        """There is none to come back to."""
         return None
 
     def denial_help(self) -> str:
-        """No hook says what to do about refused tools."""
         return ""
 
     def prepare(self, request: TurnRequest) -> Command:
@@ -159,7 +156,6 @@ class AgentTool:
         )
 
     def _program(self, request: TurnRequest) -> Generator[Event, None, AgentEnd]:
-        """The agent's program, through its own display filter."""
         logs, settings, shown = request.logs, self._settings, False
         with usable(f"the log {logs.output}"):
             capture = TurnLog(logs.output, settings.turn_log_bytes)
@@ -228,7 +224,6 @@ def _opened_for_bash(path: Path | None) -> Iterator[Path | None]:
 
 
 def hook_texts(stdout: str, stderr: str) -> Iterator[HookText]:
-    """What a hook printed, for people."""
     if stdout:
         yield HookText(stdout)
     if stderr:
@@ -309,7 +304,6 @@ class AgentOutput:
             pass
 
     def finish(self, facts: RunFacts) -> Analysis:
-        """See :meth:`bridge.stream.analysis.Analyzer.finish`."""
         from bridge.stream.analysis import Analyzer
 
         raw = self._raw.finish(facts)

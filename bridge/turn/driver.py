@@ -49,26 +49,19 @@ _LAST_TEXT = 4096
 class LoopDriver(Protocol):
     """What the loop needs of a :class:`bridge.Driver`."""
 
-    def build_command(self, prompt_file: str, loop_context: str = "", session_id: str = "") -> list[str]:
-        """Return the command for one run."""
+    def build_command(self, prompt_file: str, loop_context: str = "", session_id: str = "") -> list[str]: ...
 
-    def prepare_live_command(self) -> list[str]:
-        """Return the live form of the command that was built last."""
+    def prepare_live_command(self) -> list[str]: ...
 
-    def supports_sessions(self) -> bool:
-        """Say whether runs can be resumed."""
+    def supports_sessions(self) -> bool: ...
 
-    def supports_live_output(self) -> bool:
-        """Say whether events come while the CLI runs."""
+    def supports_live_output(self) -> bool: ...
 
-    def stream_filter(self) -> str:
-        """Return the jq program that turns events into text."""
+    def stream_filter(self) -> str: ...
 
-    def recover_session_id(self, output_file: str) -> str | None:
-        """Return the session id in a run's output."""
+    def recover_session_id(self, output_file: str) -> str | None: ...
 
-    def set(self, name: str, value: str) -> object:
-        """Set a global of the script."""
+    def set(self, name: str, value: str) -> object: ...
 
 
 @runtime_checkable
@@ -141,11 +134,9 @@ class DriverTool:
         self._filter_fails = False
 
     def supports_sessions(self) -> bool:
-        """Say whether turns can be resumed."""
         return self.driver.supports_sessions()
 
     def recover_session_id(self, output_file: str) -> str | None:
-        """Return the session id in a turn's output."""
         return self.driver.recover_session_id(output_file)
 
     def denial_help(self) -> str:
@@ -222,7 +213,6 @@ class _Running:
         self._ticks = 0
 
     def run(self, command: Command) -> Generator[Event, None, TurnResult]:
-        """Run it to its end, or until its time is up."""
         from bridge.stream.analysis import Analyzer
 
         settings, request = self._settings, self._request

@@ -59,7 +59,6 @@ class TurnLog:
         )
 
     def write(self, data: bytes) -> int:
-        """Append all of it."""
         left = memoryview(data)
         with usable(f"the log {self._path}"):
             while left:  # it may take a part only
@@ -72,11 +71,9 @@ class TurnLog:
         with usable(f"the log {self._path}"):
             self._cut.bound()
 
-    def flush(self) -> None:
-        """Nothing is held back."""
+    def flush(self) -> None: ...
 
     def close(self) -> None:
-        """Let go of the file."""
         os.close(self._file)
         self._cut.close()
 
@@ -153,7 +150,6 @@ class Cut:
         os.ftruncate(file, target)
 
     def close(self) -> None:
-        """Let go of the file."""
         os.close(self._file)
 
 

@@ -45,8 +45,7 @@ class TurnLogs(NamedTuple):
         return self.kept or self.output
 
 
-def _nothing(_value: object) -> None:
-    """For who doesn't want to know."""
+def _nothing(_value: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +138,7 @@ class Command:
 
 
 class Output(Protocol):
-    """All that a turn printed, taken in."""
-
-    def finish(self, facts: RunFacts) -> Analysis:
-        """Say what it came to."""
+    def finish(self, facts: RunFacts) -> Analysis: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +247,13 @@ class Tool(Protocol):
     def name(self) -> str:
         """Such as ``driver codex``."""
 
-    def supports_sessions(self) -> bool:
-        """Say whether turns can be resumed."""
+    def supports_sessions(self) -> bool: ...
 
-    def prepare(self, request: TurnRequest) -> Command:
-        """Make ready for a turn."""
+    def prepare(self, request: TurnRequest) -> Command: ...
 
-    def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
-        """Run the turn that was made ready."""
+    def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]: ...
 
-    def recover_session_id(self, output_file: str) -> str | None:
-        """Return the session id in a turn's output."""
+    def recover_session_id(self, output_file: str) -> str | None: ...
 
     def denial_help(self) -> str:
         """Say what can be done about refused tools; '' without advice."""

@@ -45,7 +45,6 @@ class BmalphOutcome(Outcome):
 
 
 def outcome_of(event: IterationEnded) -> BmalphOutcome:
-    """Give what the turn came to that an event of this loop tells of."""
     assert isinstance(event.outcome, BmalphOutcome)
     return event.outcome
 
@@ -63,7 +62,6 @@ class BmalphPolicy(FolderPolicy[BmalphState, BmalphOutcome]):
         return super().taken_in(after, outcome, at)
 
     def opened_by(self, after: BmalphState, outcome: BmalphOutcome) -> str:
-        """Name what has opened the breaker."""
         circuit, rules = after.breaker, self.breaker
         if outcome.denied and circuit.consecutive_permission_denials >= rules.permission_denials:
             return "permission_denied"

@@ -48,13 +48,11 @@ class FolderState(LoopState):
 
 
 def state_of(event: IterationStarted | IterationEnded | Waiting | LoopEnded | LoopInterrupted) -> FolderState:
-    """Give the state that an event of these loops carries."""
     assert isinstance(event.state, FolderState)
     return event.state
 
 
 def next_hour(reason: str, detail: str, at: Moment) -> Decision:
-    """Wait for the next clock hour."""
     now = at.now.timestamp()
     return Decision(Verdict.CONTINUE, reason, detail, timestamps.next_hour(now) - now)
 
@@ -82,7 +80,6 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
     done_signals: int = 2
 
     def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]:
-        """See :class:`bridge.loop.policy.Policy`."""
         # CB_AUTO_RESET is for a circuit that an earlier run of the loop left open.
         settings = replace(self.breaker, auto_reset=False) if state.started else self.breaker
         circuit, transition = breakers.prepare(state.breaker, settings, at.now)
@@ -112,7 +109,6 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
         return Decision(Verdict.COMPLETE, reason, words[reason])
 
     def used_up(self, state: S, at: Moment) -> Decision | None:
-        """Say that the loop has to wait for the next clock hour, or None."""
         count = state.calls.at(at.now).count
         if self.calls_per_hour is None or count < self.calls_per_hour:
             return None
@@ -138,7 +134,6 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
         return replace(after, breaker=recorded, transition=transition)
 
     def verdict(self, after: S, outcome: O, at: Moment) -> Decision:
-        """Say what follows a turn."""
         if after.breaker.is_open:
             return Decision(Verdict.INCOMPLETE, self.opened_by(after, outcome), after.breaker.reason)
         if self.halt_on_denial and outcome.denied and outcome.failure is None:
@@ -146,9 +141,7 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
         return self.common_verdict(after, outcome, at)
 
     @abstractmethod
-    def evidence(self, after: S, outcome: O) -> LoopEvidence:
-        """Say what the breaker is told of a turn."""
+    def evidence(self, after: S, outcome: O) -> LoopEvidence: ...
 
     def opened_by(self, _after: S, _outcome: O) -> str:
-        """Name what has opened the breaker."""
         return "stagnation_detected"

@@ -50,7 +50,6 @@ class FrankbriaOutcome(Outcome):
 
 
 def outcome_of(event: IterationEnded) -> FrankbriaOutcome:
-    """Give what the turn came to that an event of this loop tells of."""
     assert isinstance(event.outcome, FrankbriaOutcome)
     return event.outcome
 
@@ -66,7 +65,6 @@ class FrankbriaPolicy(FolderPolicy[FrankbriaState, FrankbriaOutcome]):
     tokens_per_hour: int = 0
 
     def begin(self, state: FrankbriaState, plan: Plan | None, at: Moment) -> tuple[FrankbriaState, Decision]:
-        """See :class:`bridge.loop.policy.Policy`."""
         if state.missing:
             gone = f"{', '.join(state.missing)} {'are' if len(state.missing) > 1 else 'is'} not there"
             return state, Decision(Verdict.INCOMPLETE, "files_deleted", gone)
@@ -75,7 +73,6 @@ class FrankbriaPolicy(FolderPolicy[FrankbriaState, FrankbriaOutcome]):
         return super().begin(state, plan, at)
 
     def used_up(self, state: FrankbriaState, at: Moment) -> Decision | None:
-        """Say that the loop has to wait for the next clock hour, or None."""
         if not 0 < self.tokens_per_hour <= state.tokens:
             return super().used_up(state, at)
         used = f"{state.tokens} of {self.tokens_per_hour} tokens of this hour are used"

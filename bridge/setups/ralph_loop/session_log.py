@@ -24,7 +24,6 @@ PLAN_DONE = "All tasks of the implementation plan are complete."
 
 
 def begins(iteration: int, now: datetime, mode: str, prompt: str) -> list[str]:
-    """The header of an attempt."""
     return [RULE, f"ITERATION {iteration}  {now:%Y-%m-%d %H:%M:%S}", f"mode: {mode}  prompt: {prompt}", RULE]
 
 
@@ -34,22 +33,18 @@ def done(iteration: int, seconds: int) -> list[str]:
 
 
 def retry(number: int, most: int) -> str:
-    """A failed attempt is repeated."""
     return f"Agent failure, retry {number}/{most}..."
 
 
 def limited(what: str, until: datetime) -> str:
-    """A provider's limit is waited out."""
     return f"API limit: {what}; waiting until {until:%Y-%m-%d %H:%M:%S}"
 
 
 def waits(what: str, until: datetime) -> str:
-    """A limit of the user's is waited out."""
     return f"{what}; waiting until {until:%Y-%m-%d %H:%M:%S}"
 
 
 def timed_out(limit: str) -> str:
-    """The agent's program was ended at its deadline."""
     return f"⚠ Agent ran for too long and was ended ({limit})"
 
 
@@ -133,7 +128,6 @@ class SessionLog:
         self.write(f"{start}{text}\n".encode("utf-8", "surrogateescape"))
 
     def close(self) -> None:
-        """Let go of the file."""
         os.close(self._file)
         self._cut.close()
 

@@ -78,7 +78,6 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
 
     @property
     def logs(self) -> Path:
-        """The folder of the logs."""
         return self._session.home / "logs"
 
     @cached_property
@@ -86,7 +85,6 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
         return Prompts(self._agent.shell, self._session)
 
     def open(self, active: ActiveRun) -> Iterable[str]:
-        """Begin the log."""
         mode, loop = self._session.job.mode, self._session.loop
         self._log = SessionLog(self.logs, mode, datetime.now(), max_bytes=loop.turn_log_bytes)
         self._began, self._started = int(time.time()), time.monotonic()
@@ -114,7 +112,6 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
         return slices(read(job.plan), process=job.process, strict=strict)
 
     def progress(self) -> tuple[int, int] | None:
-        """Count the tasks of the implementation plan."""
         path = self._session.job.plan
         if not path.is_file():
             return None
@@ -164,17 +161,14 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
             yield f"_ITER_CONTEXT_PCT is {percent!r}, no number; it is left out of the summary"
 
     def show(self, data: bytes) -> None:
-        """Append to the log."""
         self._log.write(data)
 
     def hook_is_slow(self, text: str) -> None:
-        """Append to the log."""
         self._log.line(text, apart=False)
 
     # -- the log -------------------------------------------------------------------------------------
 
     def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
-        """Write the log's lines."""
         match event:
             case IterationStarted():
                 job = self._session.job

@@ -59,7 +59,6 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
 
     @property
     def logs(self) -> Path:
-        """The folder of the logs."""
         return self._layout.logs
 
     def open(self, _active: ActiveRun) -> Iterable[str]:
@@ -74,7 +73,6 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
         return replace(state, saved=saved, cancelled=cancelled), ()
 
     def begin_turn(self, state: OuterState, _plan: Plan | None, _session: str | None) -> TurnRequest:
-        """Write the prompt and the state."""
         layout, number = self._layout, state.iteration + 1
         self._number = number
         if not state.limits:
@@ -104,7 +102,6 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
         return TurnLogs(output, None if self._for_agent else output.with_suffix(".err"))
 
     def take_in(self, state: OuterState, turn: Turn) -> OuterOutcome:
-        """Judge the output, and look at what the turn has changed."""
         # Whether it was work that was cut off is the probe's to say: there may be no repository.
         seen = build_outcome(OuterOutcome, turn.result, turn.request, now=turn.now)
         text, failure, analysis = turn.result.response, seen.failure, seen.analysis
@@ -134,7 +131,6 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
         return (*state.warnings, *warnings)
 
     def progress(self) -> tuple[int, int] | None:
-        """Count the items of the fix plan."""
         items = files.read_plan(self._layout)
         return (len(items.done), items.total) if items.total else None
 

@@ -58,7 +58,6 @@ def begin(layout: Layout, probe: WorkDetector, state: WiggumState, now: datetime
 
 
 def take_in(layout: Layout, probe: WorkDetector, state: WiggumState, reply: AgentReply) -> TurnFacts:
-    """Return what a turn came to."""
     turn = state.turn or OpenTurn(state.iteration + 1)
     items = files.read_plan(layout)
     if state.turn:
@@ -91,7 +90,6 @@ def keep(
 
 
 def log_end(layout: Layout, after: WiggumState, facts: TurnFacts) -> None:
-    """Write to the loop's log what a turn came to."""
     which = f"iteration {after.iteration}"
     if facts.failure:
         files.log(layout, f"{which} failed: {facts.failure}", "WARN")
