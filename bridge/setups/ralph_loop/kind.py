@@ -128,7 +128,7 @@ def _settings() -> Sequence[SettingKey]:
 
 
 def _own_files(project: Path, home: Path) -> Files:
-    from bridge.setups.ralph_loop.store import own_files
+    from bridge.setups.ralph_loop.handler import own_files
 
     return own_files(home, project)
 

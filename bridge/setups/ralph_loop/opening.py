@@ -17,9 +17,9 @@ from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import settings
 from bridge.setups.ralph_loop.controller import LOOP_MODES, RalphRequest, Refusal, original_text, parse
+from bridge.setups.ralph_loop.handler import SessionHandler, own_files
 from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
 from bridge.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
-from bridge.setups.ralph_loop.store import SessionStore, own_files
 from bridge.turn.agent import AgentTool, hook_texts
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class OpenedSession(Opened):
     agent: Agent  # loaded into a bash with the variables of ``config``
     session: RalphSession
     active: ActiveRun  # holds the project
-    store: SessionStore
+    handler: SessionHandler
 
     def run(self) -> Generator[LoopEvent, None, None]:
         """Run it to its end, whose `status` is the controller's exit code.
@@ -54,14 +54,14 @@ class OpenedSession(Opened):
         session = self.session
         policy = SessionPolicy(session.loop.limits, session.loop.pauses, session.max_retries, session.strict)
         tool = AgentTool(self.agent, session.loop, as_controller=True, end_line=not session.strict)
-        return run_loop(tool, policy, self.store, session.loop, active=self.active, state=SessionState())
+        return run_loop(tool, policy, self.handler, session.loop, active=self.active, state=SessionState())
 
     def events(self) -> Generator[LoopEvent, None, None]:
         """The same for a library, which must not swallow signals: they are raised behind the summary."""
         with closing(self.run()) as events:
             for event in events:
-                if isinstance(event, LoopEnded) and self.store.interrupted_by is not None:
-                    raise self.store.interrupted_by
+                if isinstance(event, LoopEnded) and self.handler.interrupted_by is not None:
+                    raise self.handler.interrupted_by
                 yield event
 
 
@@ -101,11 +101,11 @@ def _request(setup: Setup, options: RunOptions) -> RalphRequest:
 @contextmanager
 def hold(agent: Agent, session: RalphSession) -> Iterator[OpenedSession]:
     """Keep other loops out of the project while the block runs. Raises ProjectBusy."""
-    store, folder = SessionStore(agent, session), session.loop.project
+    handler, folder = SessionHandler(agent, session), session.loop.project
     with usable("the folder for logs"):
-        make_folder(store.logs)
-    with active_run(store.logs, folder, f"agent {session.config.agent}") as active:
-        yield OpenedSession(agent, session, active, store)
+        make_folder(handler.store.logs)
+    with active_run(handler.store.logs, folder, f"agent {session.config.agent}") as active:
+        yield OpenedSession(agent, session, active, handler)
 
 
 @contextmanager

@@ -23,10 +23,10 @@ from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.settings import TEXT, SettingKey, whole
 from bridge.setups.wiggum.files import FILES, latest_state
+from bridge.setups.wiggum.handler import OuterHandler
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import check, prepare
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, MAX_ITERATIONS, PROMISE, read_environment
-from bridge.setups.wiggum.store import OuterStore
 from bridge.setups.wiggum.task import StartRequest
 from bridge.turn.agent import AgentTool
 from bridge.turn.driver import DriverTool
@@ -61,7 +61,7 @@ class OuterLoop(Opened):
     tool: DriverTool | AgentTool
     settings: LoopSettings
     policy: OuterPolicy
-    store: OuterStore
+    handler: OuterHandler
 
     @property
     def script(self) -> Driver | Agent:
@@ -72,7 +72,7 @@ class OuterLoop(Opened):
 
     def events(self) -> Generator[LoopEvent, None, None]:
         state = OuterState(self.state.iteration, saved=self.state)
-        return run_loop(self.tool, self.policy, self.store, self.settings, active=self.active, state=state)
+        return run_loop(self.tool, self.policy, self.handler, self.settings, active=self.active, state=state)
 
 
 @contextmanager
@@ -119,9 +119,11 @@ def open_outer(
             tool = _tool(stack, name, settings, asked, tell)
         seconds = None if state.max_minutes is None else state.max_minutes * 60
         settings = replace(settings, limits=Limits(state.max_iterations or None, 0, seconds))
-        store = OuterStore(layout, probe, logs_bytes=waits.turn_logs_bytes, for_agent=isinstance(tool, AgentTool))
+        handler = OuterHandler(
+            layout, probe, logs_bytes=waits.turn_logs_bytes, for_agent=isinstance(tool, AgentTool)
+        )
         policy = OuterPolicy(RETRY_DELAY if asked.retry_delay is None else asked.retry_delay, waits.pauses)
-        yield OuterLoop(active=active, state=state, tool=tool, settings=settings, policy=policy, store=store)
+        yield OuterLoop(active=active, state=state, tool=tool, settings=settings, policy=policy, handler=handler)
 
 
 def start_request(asked: RunOptions, **more: Any) -> StartRequest:

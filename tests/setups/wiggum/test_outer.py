@@ -18,9 +18,9 @@ from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings
 from bridge.setups.wiggum.breaker import WiggumBreakerSettings
 from bridge.setups.wiggum.files import FILES
+from bridge.setups.wiggum.handler import OuterHandler
 from bridge.setups.wiggum.outer import OuterPolicy, OuterState
 from bridge.setups.wiggum.start import prepare
-from bridge.setups.wiggum.store import OuterStore
 from bridge.setups.wiggum.task import StartRequest
 from bridge.stream.analysis import Analyzer
 from bridge.turn.tool import Command, TurnResult
@@ -86,7 +86,7 @@ def events(
     state = prepare(layout, probe, wanted, datetime.now(UTC)).state
     seconds = None if state.max_minutes is None else state.max_minutes * 60
     settings = LoopSettings(project=project.path, resume=False, limits=Limits(None, 0, seconds), files=FILES)
-    store = OuterStore(layout, probe, logs_bytes=0, for_agent=True)
+    store = OuterHandler(layout, probe, logs_bytes=0, for_agent=True)
     active = ActiveRun(layout.folder, project.path, command=[])
     found: list[LoopEvent] = []
     loop = run_loop(tool, OuterPolicy(delay), store, settings, active=active, state=OuterState(saved=state))

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 CAPTURE = "last_agent_output"
 
 
-class SessionStore(TurnHandler[SessionState, Attempt]):
-    """The files of one session.
+class SessionHandler(TurnHandler[SessionState, Attempt]):
+    """The handler of one session.
 
     Args:
         agent: loaded; its bash exports what prompts are filled with.
@@ -66,19 +66,15 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
     """
 
     def __init__(self, agent: Agent, session: RalphSession) -> None:
-        super().__init__(Store(session.home))
+        super().__init__(Store(session.home / "logs", logs=session.home / "logs"))
         self.interrupted_by: BaseException | None = None
         self._agent = agent
         self._session = session
         self._began = self._attempt_began = int(time.time())
         self._started = time.monotonic()
         self._iteration = 0
-        self._prompt = self.logs / ".ralph_bridge.prompt.md"
+        self._prompt = self.store.logs / ".ralph_bridge.prompt.md"
         self._last_texts: list[LoopEvent] = []
-
-    @property
-    def logs(self) -> Path:
-        return self._session.home / "logs"
 
     @cached_property
     def _prompts(self) -> Prompts:
@@ -86,7 +82,7 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
 
     def open(self, active: ActiveRun) -> Iterable[str]:
         mode, loop = self._session.job.mode, self._session.loop
-        self._log = SessionLog(self.logs, mode, datetime.now(), max_bytes=loop.turn_log_bytes)
+        self._log = SessionLog(self.store.logs, mode, datetime.now(), max_bytes=loop.turn_log_bytes)
         self._began, self._started = int(time.time()), time.monotonic()
         return active.notices
 
@@ -98,7 +94,7 @@ class SessionStore(TurnHandler[SessionState, Attempt]):
         if state.again:
             return state, ()
         if not state.iteration:
-            bound_sessions(self.logs, self._session.logs_bytes, notices.append)
+            bound_sessions(self.store.logs, self._session.logs_bytes, notices.append)
             for line in notices:
                 self._log.line(line)
         return replace(state, plan=self._read_plan(state)), notices

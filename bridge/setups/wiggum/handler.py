@@ -25,7 +25,6 @@ from bridge.turn.tool import TurnLogs, TurnRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from bridge.git.work import WorkDetector
     from bridge.loop.active import ActiveRun
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
 _TURN_LOG = re.compile(r"(iteration_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 
 
-class OuterStore(TurnHandler[OuterState, OuterOutcome]):
-    """The files of one run.
+class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
+    """The handler of one run.
 
     Args:
         layout: the project; its lock is held.
@@ -56,10 +55,6 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
         self._number = 0
         self._under_way: OuterState | None = None
         self._end_logged = False
-
-    @property
-    def logs(self) -> Path:
-        return self._layout.logs
 
     def open(self, _active: ActiveRun) -> Iterable[str]:
         """Say nothing: notices were given when the project's lock was taken."""
@@ -86,7 +81,7 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
             write_atomic(layout.turn_prompt, turn_prompt(text, state.saved, number))
         files.save(layout, state.saved)
         self._under_way = state
-        session_log = self.logs / "session.log"
+        session_log = self.store.logs / "session.log"
         if self._for_agent:
             with usable(session_log):
                 rotate(session_log, max_bytes=files.LOG_BYTES)
@@ -96,7 +91,7 @@ class OuterStore(TurnHandler[OuterState, OuterOutcome]):
 
     def _new_logs(self, iteration: int) -> TurnLogs:
         """Return names that no earlier turn has used, and keep all logs of turns within their bound."""
-        logs = self.logs
+        logs = self.store.logs
         bound_logs(logs, _TURN_LOG, self._logs_bytes, lambda line: files.log(self._layout, line))
         output = new_log(logs, f"iteration_{iteration:04d}")
         return TurnLogs(output, None if self._for_agent else output.with_suffix(".err"))
