@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from bridge.loop.policy import LoopState
+from bridge.loop.records import TurnRecord
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
+    from pathlib import Path
 
     from bridge.git.repository import Changes, Repository
     from bridge.git.tree import TreeState
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision
+    from bridge.loop.records import Result
     from bridge.loop.store import Store
     from bridge.turn.tool import Command, Tool, TurnRequest, TurnResult
 
@@ -61,6 +65,33 @@ class Turn:
     def changes(self) -> Changes | None:
         """What has changed since it began, as git sees it when this is asked first; None: git can't be asked."""
         return self.repository.changes(self.tree)
+
+    def record(
+        self, outcome: Outcome, seconds: float, *, now: float, plan: tuple[int, int] | None, project: Path
+    ) -> TurnRecord:
+        """Sum it up; `plan` is how far that has come by now."""
+        failure, changes = outcome.failure, self.changes
+        result: Result = "failed" if failure else "success"
+        if outcome.timed_out or outcome.idle:
+            result = "timeout"
+        elif failure and outcome.limit is not None:
+            result = "limit"
+        return TurnRecord(
+            turn=self.request.number,
+            began=now - seconds,
+            seconds=seconds,
+            result=result,
+            status=outcome.status,
+            error=failure,
+            session=outcome.session_id,
+            files_changed=changes.count if changes else None,
+            committed=changes.committed if changes else None,
+            log=os.path.relpath(self.request.logs.for_people, project),
+            refused=outcome.analysis.denied_commands if outcome.analysis else (),
+            plan=plan,
+            head=changes.head if changes else None,
+            permanent=outcome.permanent.reason.value if outcome.permanent else None,
+        )
 
 
 class TurnHandler(ABC, Generic[S, O]):

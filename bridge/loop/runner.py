@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge.errors import BridgeError
 from bridge.git.repository import Repository
-from bridge.git.work import WorkDetector
 from bridge.loop.caps import Tally
 from bridge.loop.events import (
     DenialHelp,
@@ -43,19 +42,17 @@ from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.records import TurnRecord, begun, interrupted
 from bridge.loop.runs import Pause
-from bridge.loop.standstill import Standstill, sentence
+from bridge.loop.standstill import Standstill, WorkWatch, sentence
 from bridge.turn.tool import Command, CommandBuilt, run_turn
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from bridge.git.repository import Look
     from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
     from bridge.loop.handler import Clock, TurnHandler
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Policy
-    from bridge.loop.records import Result
     from bridge.loop.settings import LoopSettings
     from bridge.stream.analysis import PermanentFailure
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
@@ -241,7 +238,7 @@ class _Loop(Generic[S, O]):
     def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
         session = self.state.session_id if self.sessions else None
         tree = self.repository.look()
-        seen = self._looks(tree)
+        watch = WorkWatch(self.settings, self.handler.progress, tree)
         request = replace(
             self.handler.begin_turn(self.state, plan, session),
             first=not self.turned,
@@ -267,14 +264,14 @@ class _Loop(Generic[S, O]):
         )
         outcome = self.handler.take_in(self.state, turn)
         if result.left is not None:
-            self._keep(self._record(turn, outcome, self.clock.monotonic() - began), outcome)
+            self._counted(turn, outcome, self.clock.monotonic() - began)
             self.under_way = None
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
         outcome = self.handler.check(outcome, turn)
         self.state, decision = self.policy.decide(self.state, outcome, self._moment())
-        worked = self._worked(turn, outcome, seen) if self.settings.limits.max_idle else None
+        worked = watch.worked(turn, outcome) if self.settings.limits.max_idle else None
         self.standstill, self.permanent = self.standstill.after(outcome, worked), outcome.permanent
         cli = os.path.basename(command.argv[0]) if command.argv else self.tool.name
         decision = self.standstill.judge(decision, outcome, self.settings.limits, cli)
@@ -282,7 +279,7 @@ class _Loop(Generic[S, O]):
             yield from self._tell(Notice(line))
         seconds = self.clock.monotonic() - began
         before = self.tally.spent
-        record = self._keep(self._record(turn, outcome, seconds), outcome)
+        record = self._counted(turn, outcome, seconds)
         for line in self.settings.caps.warnings(before, self.tally.spent):
             yield from self._tell(Notice(line))
         self.under_way = None
@@ -298,7 +295,7 @@ class _Loop(Generic[S, O]):
                 sessions=self.sessions,
                 turn=record,
                 session_id=request.session,
-                worked=self._worked(turn, outcome, seen),
+                worked=watch.worked(turn, outcome),
             )
         )
         if outcome.permanent and self.standstill.permanent == 1 and decision.verdict is Verdict.CONTINUE:
@@ -353,58 +350,16 @@ class _Loop(Generic[S, O]):
                     return state
                 yield from self._tell(event)
 
-    def _looks(self, tree: TreeState | None) -> tuple[tuple[int, int] | None, Look | None]:
-        """Look at what git doesn't see, where idle turns count: the plan, and files where there is no git."""
-        if not self.settings.limits.max_idle:
-            return None, None
-        files = None if tree is not None else WorkDetector(self.settings.project, self.settings.files).look()
-        return self.handler.progress(), files
-
-    def _worked(self, turn: Turn, outcome: O, seen: tuple[tuple[int, int] | None, Look | None]) -> bool | None:
-        """Say whether a turn changed anything but the loop's own files; None: nobody can tell."""
-        progress, files = seen
-        if outcome.files_changed or outcome.ticked or outcome.plan not in (None, turn.plan):
-            return True
-        if self.settings.limits.max_idle and self.handler.progress() != progress:
-            return True
-        if turn.changes is not None or files is None:
-            return None if turn.changes is None else turn.changes.count > 0
-        work = WorkDetector(self.settings.project, self.settings.files)
-        return work.changed(files, work.look())
-
-    def _record(self, turn: Turn, outcome: O, seconds: float) -> TurnRecord:
-        failure = outcome.failure
-        result: Result = "failed" if failure else "success"
-        if outcome.timed_out or outcome.idle:
-            result = "timeout"
-        elif failure and outcome.limit is not None:
-            result = "limit"
-        changes = turn.changes
-        return TurnRecord(
-            turn=turn.request.number,
-            began=self._now() - seconds,
-            seconds=seconds,
-            result=result,
-            status=outcome.status,
-            error=failure,
-            session=outcome.session_id,
-            files_changed=changes.count if changes else None,
-            committed=changes.committed if changes else None,
-            log=os.path.relpath(turn.request.logs.for_people, self.settings.project),
-            refused=outcome.analysis.denied_commands if outcome.analysis else (),
-            plan=self.handler.progress(),
-            head=changes.head if changes else None,
-            permanent=outcome.permanent.reason.value if outcome.permanent else None,
+    def _counted(self, turn: Turn, outcome: O, seconds: float) -> TurnRecord:
+        record = turn.record(
+            outcome, seconds, now=self._now(), plan=self.handler.progress(), project=self.settings.project
         )
+        return self._keep(record, outcome)
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:
-        analysis = outcome.analysis if outcome is not None else None
-        record = self.tally.add(
-            record,
-            analysis.usage if analysis else None,
-            self.clock.now(),
-            resumed=outcome is not None and outcome.resumed,
-        )
+        usage = outcome.analysis.usage if outcome is not None and outcome.analysis else None
+        resumed = outcome is not None and outcome.resumed
+        record = self.tally.add(record, usage, self.clock.now(), resumed=resumed)
         self.active.spends(self.tally.spent)
         self.store.record(TurnRecorded(record))
         return record

@@ -10,14 +10,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.clis import login_step
+from bridge.git.work import WorkDetector
 from bridge.loop.policy import Decision, Verdict
 from bridge.stream.analysis.model import PermanentReason
 from bridge.turn.progress import last_sentence
 from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.git.tree import TreeState
+    from bridge.loop.handler import Turn
     from bridge.loop.outcome import Outcome
     from bridge.loop.policy import Limits
+    from bridge.loop.settings import LoopSettings
     from bridge.stream.analysis.model import PermanentFailure
 
 IDLE = "no_file_changes"
@@ -111,6 +117,37 @@ class Standstill:
             detail = f"{plural(self.idle, 'turn')} in a row changed nothing{f'; {words}' if words else ''}"
             return Decision(Verdict.INCOMPLETE, IDLE, detail, status=1)
         return decision
+
+
+class WorkWatch:
+    """Says whether a turn changed anything but the loop's own files.
+
+    Args:
+        settings: of the loop; what git doesn't see is looked at only where idle turns count.
+        progress: says how far the plan has come.
+        tree: the working tree before the turn; None: git can't be asked.
+    """
+
+    def __init__(
+        self, settings: LoopSettings, progress: Callable[[], tuple[int, int] | None], tree: TreeState | None
+    ) -> None:
+        self._counts = settings.limits.max_idle > 0
+        self._progress = progress
+        self._before = progress() if self._counts else None
+        self._walker = WorkDetector(settings.project, settings.files) if self._counts and tree is None else None
+        self._files = self._walker.look() if self._walker else None
+
+    def worked(self, turn: Turn, outcome: Outcome) -> bool | None:
+        """Say so of the turn that is over; None: nobody can tell."""
+        if outcome.files_changed or outcome.ticked or outcome.plan not in (None, turn.plan):
+            return True
+        if self._counts and self._progress() != self._before:
+            return True
+        if turn.changes is not None:
+            return turn.changes.count > 0
+        if self._walker is None or self._files is None:
+            return None
+        return self._walker.changed(self._files, self._walker.look())
 
 
 def last_words(text: str) -> str:
