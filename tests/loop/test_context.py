@@ -266,7 +266,7 @@ def record_of(reported: Analysis | None, **changes: Any) -> dict[str, Any]:
 
 def test_a_record() -> None:
     analysis = Analysis(files_modified=2, usage=Usage(input_tokens=5), exit_signal=True)
-    record = record_of(analysis, gates=results("warn"))
+    record = record_of(analysis, gates=results("block"))
     assert ",".join(record) == (
         "run_id,loop,timestamp,driver,session_id,loop_outcome,duration_ms,duration_api_ms,input_tokens,"
         "output_tokens,cache_read_tokens,cache_creation_tokens,total_cost_usd,num_turns,files_changed,"

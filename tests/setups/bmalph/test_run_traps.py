@@ -16,6 +16,8 @@ import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
 from bridge.loop.lock import one_loop
+from bridge.setups.dot_ralph.handler import FolderHandler
+from bridge.turn.tool import TurnLogs
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
@@ -353,10 +355,11 @@ def test_an_agent_that_cleans_up_ignored_files_takes_the_logs(looping: Project, 
 
 def test_a_full_disk_ends_the_loop_with_a_message(looping: Project) -> None:
     Agent(looping, "codex").otherwise("change; working")
+    full = TurnLogs(Path("/dev/full"), looping.path / ".ralph/logs/e")
     refused = pytest.raises(ProjectUnusable, match="the log /dev/full can't be used: No space left on device")
     opens, names = (
         patch("bridge.turn.logs.descriptor", os.open),
-        patch("bridge.setups.dot_ralph.handler.new_log", lambda *_: Path("/dev/full")),
+        patch.object(FolderHandler, "new_logs", lambda _self: full),
     )
     with refused, opens, names:
         inside.run(looping)

@@ -31,7 +31,7 @@ def complete(iterations: int) -> LoopEnded:
 def started(project: Project, now: float = NOW) -> str:
     """The session of a run that begins."""
     writing.record(project.folder, RunOpened(None), now)
-    return str(readers.session(project.folder.path)["session_id"])
+    return str(json.loads(project.read(".ralph/.ralph_session"))["session_id"])
 
 
 def test_a_session_from_start_to_reset(project: Project) -> None:
