@@ -70,10 +70,10 @@ class ControlledLoop(Opened):
 
     def preview(self) -> tuple[Sequence[str], Command]:
         """The settings are shown with their sources (trap F25)."""
-        from bridge.setups.dot_ralph import files
+        from bridge.setups.dot_ralph import session_files
         from bridge.turn.driver import build_command
 
-        session = files.peek(self.folder) if self.loop.resume and self.driver.supports_sessions() else None
+        session = session_files.peek(self.folder) if self.loop.resume and self.driver.supports_sessions() else None
         context = self.context(resumed=session is not None)
         command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
         shown = (f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown())

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge import records
 from bridge.setups.dot_ralph import breaker, breaker_files, files
 from bridge.setups.dot_ralph.breaker_files import BreakerSet
-from bridge.setups.dot_ralph.state_files import SessionReset, SignalsCleared, by_hand
+from bridge.setups.dot_ralph.session_files import SessionReset
+from bridge.setups.dot_ralph.state_files import SignalsCleared, by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.files import delete
 from bridge.loop.runs import read_run
-from bridge.records import as_object, parse_json, read_number, read_object, read_text, usable
-from bridge.session_id import validate_session_id
+from bridge.records import read_number, read_object, read_text, usable
 from bridge.setups.dot_ralph.exits import ExitSignals, read_signals
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 CALLS, HOUR, TOKENS = ".call_count", ".last_reset", ".token_count"
 SIGNALS, ANALYSIS, FINDINGS = ".exit_signals", ".response_analysis", ".review_findings.json"
-SESSION, SESSION_HISTORY, AGENT_SESSION = ".ralph_session", ".ralph_session_history", ".claude_session_id"
 RUN_LOG = re.compile(
     r"claude_(?:output|stderr)_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d(?:-\d+)?)(?:_stream)?\.log(?:\.gz)?"
 )
@@ -111,69 +108,6 @@ def stale_files(folder: Folder) -> list[str]:
     if (read_object(folder / "progress.json") or {}).get("status") == "executing":
         found.append("progress.json")
     return found
-
-
-# -- sessions: the loop's own life, and the id that the agent's CLI resumes -----------------------------
-
-
-class Resume(NamedTuple):
-    """What there is to resume: the id or None, and why the file's is not (``""``: it is, or there is none)."""
-
-    session_id: str | None
-    dropped: str = ""
-
-
-def active_session(text: str | None, now: float) -> dict[str, Any] | None:
-    """Return the loop's session when it is active: with an id, and created at a time that isn't in the future."""
-    record = as_object(parse_json(text))
-    if record is None or not isinstance(record.get("session_id"), str) or not record["session_id"]:
-        return None
-    created = timestamps.parse_iso(record.get("created_at"))
-    return record if created is not None and created <= now + 1 else None
-
-
-def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
-    """Return the agent's session to resume.
-
-    The file holds one token, or JSON in older installations. An id that is no token is never passed on
-    (seen in the field: hundreds of repeated ids in one file).
-
-    Args:
-        folder: the loop's folder.
-        expiry_hours: hours without use after which it counts as forgotten; by the time of the file.
-        now: the time.
-    """
-    path = folder / AGENT_SESSION
-    text = read_text(path)
-    if text is None:
-        return Resume(None)
-    try:
-        age = now - os.stat(path).st_mtime
-    except OSError:
-        age = float("inf")
-    if age >= expiry_hours * 3600:
-        return Resume(None, f"unused for {age / 3600:.0f} h, more than {expiry_hours:g} h")
-    found = _id_in(text)
-    if validate_session_id(found):
-        return Resume(found)
-    return Resume(None, f"{AGENT_SESSION} holds no session id" if text.strip() else "")
-
-
-def _id_in(text: str) -> str:
-    """Return what stands for an id in the agent's file: its first line, or a field of older JSON. Not validated."""
-    stripped = text.strip()
-    if stripped.startswith("{"):
-        with suppress(ValueError, RecursionError):
-            record = json.loads(stripped)
-            named = (record.get("session_id"), record.get("sessionId"))
-            return next((value.strip() for value in named if isinstance(value, str) and value), "")
-    return stripped.split("\n", 1)[0].strip()
-
-
-def peek(folder: Folder) -> str | None:
-    """Return the agent's id as it lies there, however old."""
-    found = _id_in(read_text(folder / AGENT_SESSION) or "")
-    return found if validate_session_id(found) else None
 
 
 # -- logs of runs --------------------------------------------------------------------------------------

@@ -28,8 +28,9 @@ from bridge.loop.logs import Level
 from bridge.loop.outcome import Outcome, build_outcome, left_session
 from bridge.loop.policy import LIMITS, Verdict
 from bridge.loop.store import Facts, LoopLog, Store
-from bridge.setups.dot_ralph import breaker_files, files
+from bridge.setups.dot_ralph import breaker_files, files, session_files
 from bridge.setups.dot_ralph.policy import FolderState
+from bridge.setups.dot_ralph.session_files import session_dropped
 from bridge.setups.dot_ralph.state_files import (
     FIRST,
     LAST,
@@ -37,7 +38,6 @@ from bridge.setups.dot_ralph.state_files import (
     calls_of,
     exit_code,
     exit_label,
-    session_dropped,
 )
 from bridge.turn.logs import MB, bound_logs, new_log
 from bridge.turn.tool import TurnLogs
@@ -107,9 +107,9 @@ class FolderHandler(TurnHandler[S, O], Generic[S, O]):
     def load(self, state: S) -> tuple[S, Iterable[str]]:
         """Read counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self.store.now()
-        resumed = files.Resume(None)
+        resumed = session_files.Resume(None)
         if self.common.session_continuity:
-            resumed = files.resume_id(folder, expiry_hours=self.common.session_expiry_hours, now=now)
+            resumed = session_files.resume_id(folder, expiry_hours=self.common.session_expiry_hours, now=now)
         analysis = files.read_analysis(folder)
         loaded = replace(
             state,

@@ -10,7 +10,7 @@ from bridge.loop import lock, runs
 from bridge.process import table
 from bridge.process.table import running_in
 from bridge.records import read_object, read_text
-from bridge.setups.dot_ralph import breaker_files, files
+from bridge.setups.dot_ralph import breaker_files, files, session_files
 from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.model import Older
 from bridge.wording import duration
@@ -80,12 +80,12 @@ def _breaker(folder: Folder) -> dict[str, Any] | None:
 
 
 def _session(folder: Folder, now: float) -> dict[str, Any]:
-    record = files.active_session(read_text(folder / files.SESSION), now)
+    record = session_files.active_session(read_text(folder / session_files.SESSION), now)
     return {
         "active": record is not None,
         "id": record["session_id"] if record else None,
         "last_used": _text(record.get("last_used")) if record else None,
-        "agent": files.peek(folder),
+        "agent": session_files.peek(folder),
     }
 
 

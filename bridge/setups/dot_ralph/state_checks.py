@@ -15,7 +15,7 @@ from bridge.process import table
 from bridge.process.argv import MAX_ARGUMENT
 from bridge.records import read_object, read_text
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, ask, checks, failed, passed, warned
-from bridge.setups.dot_ralph import breaker_files, files
+from bridge.setups.dot_ralph import breaker_files, files, session_files
 from bridge.setups.dot_ralph.folder import STATE_FILES
 from bridge.setups.dot_ralph.state_files import STATUS_WORDS, CrashCleared, by_hand
 from bridge.setups.projects import at_work, project_lock
@@ -153,7 +153,7 @@ def _session(case: FolderCase[Any]) -> Examined:
     if not record.get("session_id"):
         return passed("inactive")
     now = time.time()
-    if files.active_session(read_text(case.folder / files.SESSION), now) is None:
+    if session_files.active_session(read_text(case.folder / session_files.SESSION), now) is None:
         return warned("its times make no sense", "the next run starts a new session")
     created = timestamps.parse_iso(record.get("last_used") or record.get("created_at")) or now
     hours = (now - created) / 3600

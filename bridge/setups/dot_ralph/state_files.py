@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -21,10 +20,11 @@ from bridge.loop.events import (
 )
 from bridge.loop.policy import LIMITS
 from bridge.loop.store import LEAVE, StateFile, Store
-from bridge.records import as_array, as_object, parse_json, to_json
-from bridge.setups.dot_ralph import breaker_files, files
+from bridge.records import as_object, parse_json, to_json
+from bridge.setups.dot_ralph import breaker_files, files, session_files
 from bridge.setups.dot_ralph.breaker_files import BreakerSet
 from bridge.setups.dot_ralph.exits import ExitSignals, read_signals, write_signals
+from bridge.setups.dot_ralph.session_files import SessionReset, loop_of, reset_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,15 +42,7 @@ NO_SIGNALS = to_json({name: [] for name in ExitSignals.__slots__}, compact=True)
 _ENDS = (IterationEnded, LoopEnded, LoopInterrupted)
 _EVERY = 60.0
 """Seconds between two writes of status.json while the loop waits: a sign of life, no more."""
-_MOST_RESETS = 50
 _HEARTBEAT = (".heartbeat_marker", ".write_heartbeat_pid", ".write_heartbeat_seen", ".write_heartbeat_triggered")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionReset(LoopEvent):
-    """Somebody resets the session by hand: nothing of it reaches the next one."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,104 +177,6 @@ def progress_cut_off(facts: Facts) -> Document:
     return finished("failed", facts.now) if running else LEAVE
 
 
-# -- sessions ------------------------------------------------------------------------------------------
-
-
-def reset_reason(facts: Facts) -> str:
-    """Say why an event ends the session; '' where it doesn't."""
-    event, found = facts.event, ""
-    match event:
-        case SessionReset():
-            found = event.reason
-        case LoopInterrupted():
-            signal = event.action == "interrupted" and event.reason.startswith("SIG")
-            found = "manual_interrupt" if signal else ""
-        case IterationEnded() | LoopEnded():
-            found = facts.setup.reset(event)
-    return found
-
-
-def _loop_of(event: Any) -> int:
-    match event:
-        case LoopEnded():
-            return event.iterations
-        case LoopInterrupted():
-            return event.iteration + (event.turn is not None)
-        case IterationEnded():
-            return event.iteration
-    return 0
-
-
-def session_history(facts: Facts) -> Document:
-    if not (reason := reset_reason(facts)):
-        return LEAVE
-    entry = {
-        "timestamp": timestamps.iso(facts.now),
-        "from_state": "active",
-        "to_state": "reset",
-        "reason": reason,
-        "loop_number": _loop_of(facts.event),
-    }
-    return [*as_array(parse_json(facts.read(files.SESSION_HISTORY))), entry][-_MOST_RESETS:]
-
-
-def session(facts: Facts) -> Document:
-    """Give the loop's own session: begun with a run where none is active, in use since each turn, or ended."""
-    event, now, text = facts.event, facts.now, facts.read(files.SESSION)
-    if reason := reset_reason(facts):
-        times = {"created_at": "", "last_used": ""} if facts.setup.folder.shapes.one_session else {}
-        return {"session_id": "", **times, "reset_at": timestamps.iso(now), "reset_reason": reason}
-    record = files.active_session(text, now)
-    if isinstance(event, RunOpened):
-        if record is not None:
-            return LEAVE
-        why = {"reset_at": timestamps.iso(now), "reset_reason": "corrupted_file_recovery"}
-        broken = text is not None and as_object(parse_json(text)) is None
-        name = f"ralph-{int(now)}-{random.randrange(32768)}"  # noqa: S311 (a name, no secret)
-        return _session(facts, name, timestamps.iso(now), why if broken else {})
-    if isinstance(event, TurnPrepared):
-        return LEAVE if record is None else _session(facts, record["session_id"], record["created_at"], record)
-    left = session_left(event)
-    if not left or facts.setup.folder.shapes.session_json:
-        return LEAVE
-    created = record["created_at"] if record and record["session_id"] == left else timestamps.iso(now)
-    return _session(facts, left, created, record or {})
-
-
-def _session(facts: Facts, session_id: str, created: str, why: dict[str, Any]) -> Document:
-    record = {"session_id": session_id, "created_at": created, "last_used": timestamps.iso(facts.now)}
-    if facts.setup.folder.shapes.one_session:
-        record |= {name: str(why.get(name) or "") for name in ("reset_at", "reset_reason")}
-    return record
-
-
-def session_left(event: Any) -> str:
-    """Give the agent's session that a turn leaves to be saved; '' where that of before stays, or none is left."""
-    if not isinstance(event, IterationEnded) or not event.sessions or not event.state.session_id:
-        return ""
-    found: str = event.state.session_id
-    return found if event.outcome.failure is None or found != event.session_id else ""
-
-
-def session_dropped(event: IterationEnded) -> bool:
-    """Whether the CLI doesn't know the session any more that the turn resumed (trap T20), or gave none."""
-    return event.sessions and not event.state.session_id and bool(event.session_id)
-
-
-def agent_session(facts: Facts) -> Document:
-    """Give the agent's session for the next run. What can't be resumed is deleted."""
-    event = facts.event
-    if reset_reason(facts):
-        return None
-    if isinstance(event, TurnPrepared):
-        dropped = facts.setup.settings.session_continuity and facts.state.session_id is None
-        return None if dropped and facts.read(files.AGENT_SESSION) is not None else LEAVE
-    if left := session_left(event):
-        record = {"session_id": left, "timestamp": timestamps.iso(facts.now)}
-        return record if facts.setup.folder.shapes.session_json else f"{left}\n"
-    return None if isinstance(event, IterationEnded) and session_dropped(event) else LEAVE
-
-
 # -- status.json ---------------------------------------------------------------------------------------
 
 
@@ -320,7 +214,7 @@ def _standing(facts: Facts) -> Status | None:
             signal = event.action == "interrupted"
             reason = "" if signal and not setup.names_signals else event.reason
             action = "interrupted" if signal else "unexpected_exit"
-            return Status(loop=_loop_of(event), action=action, word="stopped", reason=reason)
+            return Status(loop=loop_of(event), action=action, word="stopped", reason=reason)
     found: Status | None = setup.status(facts)
     return found
 
@@ -375,9 +269,9 @@ LAST = (
     StateFile(".last_output_length", (IterationEnded,), output_length),
     StateFile(files.SIGNALS, (TurnPrepared, CrashCleared, SignalsCleared, *_RESETS), signals),
     StateFile(files.ANALYSIS, (CrashCleared, *_RESETS), analysis_dropped),
-    StateFile(files.AGENT_SESSION, (TurnPrepared, *_RESETS), agent_session),
-    StateFile(files.SESSION, (RunOpened, TurnPrepared, *_RESETS), session),
-    StateFile(files.SESSION_HISTORY, _RESETS, session_history),
+    StateFile(session_files.AGENT_SESSION, (TurnPrepared, *_RESETS), session_files.agent_session),
+    StateFile(session_files.SESSION, (RunOpened, TurnPrepared, *_RESETS), session_files.session),
+    StateFile(session_files.SESSION_HISTORY, _RESETS, session_files.session_history),
     StateFile(breaker_files.FILE, (*_BREAKER, LoopEnded), breaker_files.state_document),
     StateFile(breaker_files.HISTORY, _BREAKER, breaker_files.history_document),
     StateFile("status.json", (IterationStarted, *_ENDS, Waiting), status_file),

@@ -15,7 +15,7 @@ from bridge.loop.events import LoopEnded, RunOpened
 from bridge.loop.policy import Verdict
 from bridge.process import leftovers, table
 from bridge.setups.bmalph.policy import BmalphState
-from bridge.setups.dot_ralph import files
+from bridge.setups.dot_ralph import files, session_files
 from bridge.setups.dot_ralph.exits import ExitSignals, write_signals
 from tests.setups.bmalph import readers, writing
 from tests.setups.bmalph.conftest import NOW
@@ -118,7 +118,7 @@ def test_a_session_of_another_member_of_the_family_goes_on(project: Project, cre
 def test_f5_only_one_token_is_ever_resumed(project: Project, text: str, found: str | None) -> None:
     path = project.write(".ralph/.claude_session_id", "")
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    resume = files.resume_id(project.folder, expiry_hours=24, now=path.stat().st_mtime)
+    resume = session_files.resume_id(project.folder, expiry_hours=24, now=path.stat().st_mtime)
     assert resume.session_id == found
     writing.record(project.folder, writing.prepared(session_id=found))
     assert path.exists() == (found is not None)
@@ -129,8 +129,8 @@ def test_a_session_expires_when_it_is_not_used(project: Project) -> None:
     path = project.write(".ralph/.claude_session_id", "abc\n")
     os.utime(path, (NOW, NOW))
     for now in (NOW - 60, NOW + 7199):  # a clock that was set back makes no session old
-        assert files.resume_id(project.folder, expiry_hours=2, now=now).session_id == "abc"
-    resume = files.resume_id(project.folder, expiry_hours=2, now=NOW + 7200)
+        assert session_files.resume_id(project.folder, expiry_hours=2, now=now).session_id == "abc"
+    resume = session_files.resume_id(project.folder, expiry_hours=2, now=NOW + 7200)
     writing.record(project.folder, writing.prepared())
     assert (resume.session_id, "2 h" in resume.dropped, path.exists()) == (None, True, False)
 
@@ -138,10 +138,10 @@ def test_a_session_expires_when_it_is_not_used(project: Project) -> None:
 def test_t20_a_dead_session_is_dropped_and_the_loops_own_goes_on(project: Project) -> None:
     started(project)
     writing.record(project.folder, writing.ended(1, session_id="agent-1"))
-    assert files.peek(project.folder) == "agent-1"
+    assert session_files.peek(project.folder) == "agent-1"
     writing.record(project.folder, writing.ended(2, session="agent-1"))
-    assert files.resume_id(project.folder, expiry_hours=1, now=NOW).session_id is None
-    assert files.active_session(project.read(".ralph/.ralph_session"), NOW) is not None
+    assert session_files.resume_id(project.folder, expiry_hours=1, now=NOW).session_id is None
+    assert session_files.active_session(project.read(".ralph/.ralph_session"), NOW) is not None
 
 
 def leave_signals(project: Project) -> None:
