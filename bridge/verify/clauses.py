@@ -27,14 +27,10 @@ _SKELETONS = {"driver": "my-platform.sh", "agent": "my-agent.sh"}
 
 
 class Clause(NamedTuple):
-    """A hook, and what is said of it.
+    """A hook as the contract has it, and what is said of it.
 
-    Attributes:
-        kind: ``driver`` or ``agent``.
-        hook: as the contract has it.
-        checks: those that are about it, the one whose example shows it best first.
-        code: the whole function, from a script that ships; empty when none has it.
-        source: that script, below the folder that ships; empty likewise.
+    checks: those that are about it, the one whose example shows it best first.
+    code, source: the whole function, and the script that ships from which it is; empty when none has it.
     """
 
     kind: str

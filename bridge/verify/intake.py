@@ -25,11 +25,7 @@ READABLE, FOR_BASH, HOOKS = "RB001", "RB002", "RB005"
 
 
 class GivenScript(NamedTuple):
-    """One script of a run.
-
-    path: as it was given, or below the folder that was given.
-    named: it was given itself; False when it was found in a folder.
-    """
+    """One script of a run. named: it was given itself; False when it was found in a folder that was."""
 
     path: Path
     named: bool
@@ -73,11 +69,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 def not_admitted(subject: Subject, others: Iterable[Path]) -> CheckResult | None:
     """Why a script that is neither driver nor agent makes the run fail; None when it may be passed over.
 
-    It may when it was found in a folder and is a script, or when a script of the run names it: a helper.
-
-    Args:
-        subject: the script, out of scope.
-        others: the scripts of the run.
+    It may when it was found in a folder and is a script, or when one of the others of the run names it: a helper.
     """
     if not subject.readable or subject.binary:
         return _failed(subject, READABLE, subject.reason, "a bash script that can be read")

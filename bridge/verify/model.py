@@ -104,11 +104,9 @@ class Aspect(StrEnum):
 
 
 class Edit(NamedTuple):
-    """A change of a script: its bytes from `start` up to `end` become `text`.
+    """A change of a script: its bytes from offset `start` up to `end` become `text` (with surrogateescape).
 
-    start, end: offsets in bytes; equal for what is only put in.
-    first, last: the same places as (line, column), both from 1, columns in characters.
-    text: with surrogateescape.
+    first, last: the same as (line, column), both from 1, columns in characters.
     """
 
     start: int
@@ -119,11 +117,7 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """The one safe mend of a finding.
-
-    title: what it does, in the imperative.
-    edits: in the order of the script, apart from each other.
-    """
+    """The one safe mend of a finding. title: in the imperative. edits: in order, apart from each other."""
 
     title: str
     edits: tuple[Edit, ...]

@@ -26,6 +26,7 @@ import textwrap
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial, wraps
+from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -56,12 +57,7 @@ Phase = Literal["static", "behaviour"]
 
 
 class CannotTell(Exception):
-    """Raised by a check that can't judge; its problems so far count.
-
-    Args:
-        why: such as: no CLI here, no help text.
-        what: is not judged, such as: session resumption. Default: the whole clause.
-    """
+    """Raised by a check that can't judge, and why; its problems so far count. what: is not judged; default: all."""
 
     def __init__(self, why: str, what: str = "") -> None:
         super().__init__(f"{what} ({why})" if what else why)
@@ -177,6 +173,7 @@ class Check:
 
 CHECKS: dict[str, Check] = {}
 """Every check by its code, in order of registration; `load` fills it."""
+_LOADING = Lock()  # scripts of both kinds may be judged at once
 
 
 @cache
@@ -185,12 +182,12 @@ def load(kind: str = "") -> Mapping[str, Check]:
 
     Each module registers its own when it is imported; those of other kinds are not imported.
     """
-    for name, applies in _ROOMS.items():
-        if not kind or kind in applies:
-            importlib.import_module(f"bridge.verify.checks.{name}")
-    return MappingProxyType(
-        {code: check for code, check in sorted(CHECKS.items()) if not kind or kind in check.applies}
-    )
+    with _LOADING:
+        for name, applies in _ROOMS.items():
+            if not kind or kind in applies:
+                importlib.import_module(f"bridge.verify.checks.{name}")
+        found = {code: check for code, check in sorted(CHECKS.items()) if not kind or kind in check.applies}
+    return MappingProxyType(found)
 
 
 def titles() -> dict[str, str]:

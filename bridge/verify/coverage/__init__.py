@@ -35,10 +35,7 @@ class TracedCommand(NamedTuple):
 
 
 def tracing(script: str, into: Path) -> str:
-    """The code with which a bash begins to note what of a script it runs.
-
-    script: the path by which it is sourced.
-    """
+    """The code with which a bash begins to note what it runs of the script that is sourced by this path."""
     note = (
         f'[[ "${{BASH_SOURCE-}}" != {quote(script)} ]] || '
         f'\\builtin printf "%s %s\\0" "$LINENO" "${{BASH_COMMAND:0:{_LONGEST}}}" >>{quote(str(into))}'
@@ -58,12 +55,7 @@ def noted(file: Path) -> Counter[TracedCommand]:
 
 
 def coverage_of(reading: Reading, ran: Mapping[TracedCommand, int]) -> Coverage:
-    """The coverage of a script.
-
-    Args:
-        reading: its syntax trees.
-        ran: what bash told of.
-    """
+    """The coverage of a script with these syntax trees, of which this ran."""
     outline = Outline(tree.root_node for tree in reading.trees)
     hits, doubtful = _hits(outline.units, ran)
     for number in sorted(outline.behind, reverse=True):  # a loop over nothing was passed all the same

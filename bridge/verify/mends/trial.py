@@ -52,12 +52,8 @@ def offered(
 ) -> Mend | None:
     """The fixes of these findings that can be made together, and after which nothing is worse; None for none.
 
-    Args:
-        path: the script.
-        source: what it holds.
-        findings: of one verification of it.
-        again: verifies a script; all that it finds, consequences included.
-        known: what that gives for the script as it is, if somebody has done it already.
+    again: verifies a script; all that it finds, consequences included. known: what that gives for the script as it
+    is, if somebody has done it already.
     """
     together: list[Fix] = []
     left = 0
