@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @static_agent("RB042", "agent_format_display works line by line", Harm.WRONG_DISPLAY, expected=BY_LINE)
-def displaysby_line(subject: Subject) -> Iterator[Problem]:
+def displays_by_line(subject: Subject) -> Iterator[Problem]:
     """A malformed line would end jq in the middle of the stream, SIGPIPE the agent, and the iteration is lost.
 
     It would also keep back what it prints until a buffer is full, so nobody sees what the agent does.

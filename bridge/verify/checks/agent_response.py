@@ -25,7 +25,7 @@ BY_LINE = "while IFS= read -r line; do … done"
 
 
 @static_agent("RB041", "agent_extract_response works line by line", Harm.WRONG_RESPONSE, expected=BY_LINE)
-def extractsby_line(subject: Subject) -> Iterator[Problem]:
+def extracts_by_line(subject: Subject) -> Iterator[Problem]:
     """One line that is no JSON (a message of the program, half an event) ends jq, and with it all that follows it.
 
     The signal that the work is done then goes unseen, and the loop repeats finished work. ``jq -R`` with
