@@ -167,7 +167,11 @@ def test_a_forged_turn_is_read_with_what_it_lacks_unknown(text: str) -> None:
 
 @pytest.mark.parametrize("text", INSANE)
 def test_a_forged_record_of_a_swarm_is_read(tmp_path: Path, text: str) -> None:
-    record = asdict(SwarmRecord("r", "/p", "plain", "b", "x", [TaskRecord(Task("t", "T", "do it"))]))
+    record = asdict(
+        SwarmRecord(
+            run="r", project="/p", kind="plain", base="b", branch="x", tasks=[TaskRecord(Task("t", "T", "do it"))]
+        )
+    )
     numbers = ("int", "float", "float | None")
     record |= {each.name: _value(text) for each in fields(SwarmRecord) if each.type in numbers}
     record["tasks"][0] |= {each.name: _value(text) for each in fields(TaskRecord) if each.type in numbers}

@@ -47,7 +47,7 @@ _FIELDS: dict[str, tuple[str, re.Pattern[str], Callable[[str], str | bool | int]
 """The field of each key, how its value begins, and what that is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusBlock:
     """One RALPH_STATUS block. A field that is missing or unreadable is None.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.amounts import amount, whole
@@ -53,6 +53,7 @@ class TaskRecord:
     """
 
     task: Task
+    _: KW_ONLY
     step: Step = "waiting"
     outcome: str = ""
     reason: str = ""
@@ -90,7 +91,7 @@ class TaskRecord:
         return max((time.time() if self.ended is None else self.ended) - self.began, 0.0)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SwarmRecord:
     """What a swarm is, and where it stands.
 

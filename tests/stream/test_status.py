@@ -79,7 +79,9 @@ def test_code_fence_and_crlf() -> None:
 
 
 def test_keys_in_any_case() -> None:
-    assert parse_status(block("Status: complete", "exit signal: TRUE")) == StatusBlock("COMPLETE", True)
+    assert parse_status(block("Status: complete", "exit signal: TRUE")) == StatusBlock(
+        status="COMPLETE", exit_signal=True
+    )
 
 
 def test_T4_the_last_block_counts() -> None:  # noqa: N802
@@ -97,7 +99,9 @@ def test_a_mention_in_prose_is_no_marker() -> None:
 
 
 def test_an_unterminated_block_goes_on_to_the_end() -> None:
-    assert parse_status("---RALPH_STATUS---\nSTATUS: BLOCKED\n\nfoo") == StatusBlock("BLOCKED", terminated=False)
+    assert parse_status("---RALPH_STATUS---\nSTATUS: BLOCKED\n\nfoo") == StatusBlock(
+        status="BLOCKED", terminated=False
+    )
 
 
 def test_an_unterminated_block_ends_where_the_next_begins() -> None:

@@ -94,7 +94,7 @@ def test_a_signal(project: Project) -> None:
 )
 def test_limits_and_refused_tools(progress: tuple[Any, ...], told: tuple[str, str] | None, tmp_path: Path) -> None:
     task = TaskRecord(Task("one", "one", "Do it."))
-    record = SwarmRecord("run", "/p", "plain", "", "b", [task])
+    record = SwarmRecord(run="run", project="/p", kind="plain", base="", branch="b", tasks=[task])
     kind, facts = notices.notice_of(TaskProgress(task, *progress), record, tmp_path)
     assert ((kind, facts["reason"]) if kind else None) == told
     assert not kind or facts["detail"].startswith("one: ")
@@ -102,7 +102,9 @@ def test_limits_and_refused_tools(progress: tuple[Any, ...], told: tuple[str, st
 
 def test_a_conflict_that_is_redone_is_no_news(tmp_path: Path) -> None:
     task = TaskRecord(Task("one", "one", "Do it."), step="done", outcome="conflict")
-    record = SwarmRecord("run", "/p", "plain", "", "b", [task], redo_conflicts=True)
+    record = SwarmRecord(
+        run="run", project="/p", kind="plain", base="", branch="b", tasks=[task], redo_conflicts=True
+    )
     assert notices.notice_of(TaskEnded(task), record, tmp_path) == ("", {})
     task.redone = True
     assert notices.notice_of(TaskEnded(task), record, tmp_path)[0] == "task"

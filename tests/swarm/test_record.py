@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 def _record(count: int) -> SwarmRecord:
     tasks = [TaskRecord(Task(f"t{number}", "a task", "Do it.", boxes=("Do it.",))) for number in range(count)]
-    return SwarmRecord("run", "/project", "plain", "0" * 40, "ralph/swarm/run", tasks)
+    return SwarmRecord(
+        run="run", project="/project", kind="plain", base="0" * 40, branch="ralph/swarm/run", tasks=tasks
+    )
 
 
 def test_changes_are_read_as_if_all_had_been_written(tmp_path: Path) -> None:

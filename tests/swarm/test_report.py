@@ -75,12 +75,12 @@ def report(opened: SwarmProject) -> SwarmReport:
     """One is merged; two conflicts twice; three's worker was killed; four was never begun."""
     head = opened.repository().head()
     record = SwarmRecord(
-        "r",
-        str(opened.folder),
-        "plain",
-        head,
-        "ralph/swarm/r",
-        [
+        run="r",
+        project=str(opened.folder),
+        kind="plain",
+        base=head,
+        branch="ralph/swarm/r",
+        tasks=[
             _task("one", 1, 102, outcome="merged", turns=2, merge_began=BEGAN + 103, merge_ended=BEGAN + 105),
             _task("two", 103, 119, outcome="conflict", attempt=2, detail=EVIL, older=["ralph/old"]),
             _task("three", 34, 120, outcome="lost", worker=1, turns=0, unsaved="a full disk", tree="/tree"),
@@ -144,7 +144,15 @@ def test_what_an_agent_wrote_is_text(report: SwarmReport) -> None:
 
 def test_a_swarm_of_which_nothing_is_known_yet(opened: SwarmProject) -> None:
     tasks = [TaskRecord(Task("one", "one", "Do it."))]
-    record = SwarmRecord("r", str(opened.folder), "plain", "", "ralph/swarm/r", tasks, began=BEGAN)
+    record = SwarmRecord(
+        run="r",
+        project=str(opened.folder),
+        kind="plain",
+        base="",
+        branch="ralph/swarm/r",
+        tasks=tasks,
+        began=BEGAN,
+    )
     report = read_swarm_report(opened, record, opened.swarms / "r", BEGAN + 5)
     jsonschema.validate(swarm_formats.document(report), SCHEMA)
     for render in FORMATS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bridge.amounts import total
@@ -78,6 +78,7 @@ class Answer:
     text: str
     final_text: str
     session_id: str | None = None
+    _: KW_ONLY
     completed: bool | None = None
     is_error: bool = False
     error: str | None = None
