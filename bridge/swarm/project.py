@@ -52,7 +52,7 @@ class SwarmProject:
         kind: of the loop, a name of :func:`bridge.setups.kinds`.
         files: which files are the loop's own, and so never committed nor merged.
         plan: the fix plan, relative to `folder`; None: there is none.
-        home: the folder of a ralph-loop setup, relative to `folder`.
+        home: the folder of the setup's own files, relative to `folder`; '': that is it.
         format: how the plan is read, and ticked.
     """
 
