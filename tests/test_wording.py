@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.wording import duration, one_line, plural, tame, usd
+from bridge.wording import columns, duration, one_line, plural, tame, usd
 
 
 def test_plural_forms() -> None:
@@ -31,3 +31,8 @@ def test_foreign_text_moves_no_cursor() -> None:
     assert tame("a\nb\t", keep="\n") == "a\nb "
     assert one_line("a \x1b\n b") == "a b"
     assert (one_line("abcdef", 5), one_line("abcde", 5)) == ("ab...", "abcde")
+
+
+def test_a_column_is_as_wide_as_a_terminal_shows_it() -> None:
+    assert columns([("日本", "x"), ("abc", "y"), ("", "z")], indent=" ") == [" 日本  x", " abc   y", "       z"]
+    assert columns([("a", ""), ("bb", "")]) == ["a", "bb"]

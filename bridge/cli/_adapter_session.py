@@ -9,26 +9,17 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.adapter import Adapter
 from bridge.adapters.escapes import plain
+from bridge.cli._adapter_files import warn
 from bridge.cli._failures import guarded, say_error
 from bridge.cli._terminal import Style, say, write
 from bridge.errors import BridgeError, SessionEnded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bridge.adapters import Result
-    from bridge.adapters.schema import AdapterProblem
 
 _LONGEST, _HEAD, _TAIL = 15_000, 1_000, 2_000
 """The longest output, in characters, that a terminal gets whole; else how much of its start and end."""
 _SLACK = 200
-
-
-def warn(problems: Iterable[AdapterProblem]) -> None:
-    """Tell on stderr what of an adapter's file is ignored in each session."""
-    for each in problems:
-        if each.at_run_time:
-            say(each.text())
 
 
 def repl_on_terminal(name: str, cwd: str) -> int:
@@ -68,7 +59,6 @@ def repl_on_lines(name: str, cwd: str) -> int:
 
 
 def show_result(result: Result) -> None:
-    """Print what a command printed, and on stderr how it ended when that wasn't at a prompt."""
     output = result.output if Style(sys.stdout).on else plain(result.output)
     if sys.stdout.isatty():
         output = shortened(output)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from bridge.cli._flow import Page, flows
+from bridge.cli._render import SoFar, drive, last_line
 from bridge.cli._terminal import LossyWriter, Style
+from bridge.loop.events import DenialHelp, LoopEnded, OutputText
+from bridge.loop.policy import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from bridge.loop.events import LoopEnded, LoopEvent
+    from bridge.loop.events import LoopEvent
 
     OnLog = Callable[[str, str], None]
 
@@ -22,13 +26,10 @@ class ControllerScreen:
 
     Args:
         live: show the agent's text as it comes.
-        quiet: show no line about the steps.
+        quiet: show no line about the steps, and the last one only where the work isn't done.
     """
 
     def __init__(self, *, live: bool, quiet: bool = False) -> None:
-        from bridge.cli._flow import Page, flows
-        from bridge.cli._render import SoFar
-
         self._out, self._err = LossyWriter(sys.stdout), LossyWriter(sys.stderr)
         self._page = Page(sys.stdout, self._out.steer) if flows(sys.stdout) else None
         self._style = Style(sys.stderr)
@@ -37,24 +38,19 @@ class ControllerScreen:
         self._quiet = quiet
 
     def warn(self, line: str) -> None:
-        """Show what is to be known before the loop starts."""
         self._err.say(f"Warning: {line}")
 
     def say(self, line: str) -> None:
-        """Show a line about the loop."""
         if not self._quiet:
             self._err.say(line)
 
-    def tell(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         """Write to stdout, on a line of its own."""
-        if self._page is not None:
-            self._page.end()
+        self._end_row()
         self._out.write(text)
 
     def ring(self) -> None:
-        """Ring the terminal's bell."""
-        if self._page is not None:
-            self._page.end()
+        self._end_row()
         self._out.steer("\a")
 
     def run(
@@ -68,7 +64,6 @@ class ControllerScreen:
             events: starts it, given who gets the lines of its log.
             further: gets each event, too.
         """
-        from bridge.cli._render import drive
 
         def show(event: LoopEvent) -> None:
             self._show(event)
@@ -80,26 +75,23 @@ class ControllerScreen:
         return drive(events(self._log), show, interrupted)
 
     def ended(self, end: LoopEnded) -> None:
-        """Show the last line; of a quiet loop where the work isn't done."""
-        from bridge.cli._render import last_line
-        from bridge.loop.policy import Verdict
-
         if not self._quiet or end.verdict is not Verdict.COMPLETE:
             self._err.say(last_line(self._style, end))
+
+    def _end_row(self) -> None:
+        if self._page is not None:
+            self._page.end()
 
     def _log(self, level: str, line: str) -> None:
         if self._quiet and level not in ("ERROR", "WARN"):
             return
-        if self._page is not None:
-            self._page.end()
+        self._end_row()
         colour = _COLOURS.get(level)
         self._err.say(self._style(line, colour) if colour else line)
 
     def _show(self, event: LoopEvent) -> None:
-        from bridge.loop.events import DenialHelp, OutputText
-
         self._so_far.take(event)
         if isinstance(event, OutputText) and self._live:
-            (self._page.write if self._page is not None else self._out.write)(event.text)
+            (self._page or self._out).write(event.text)
         elif isinstance(event, DenialHelp) and event.text:
-            self.tell(event.text + "\n")
+            self.write_line(event.text + "\n")

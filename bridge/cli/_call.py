@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """What a command line asks for."""
-
     script: str
     hook: str
     arguments: tuple[str, ...] = ()
@@ -42,7 +40,6 @@ class Call(NamedTuple):
 
 
 def call_hook(wanted: Call) -> int:
-    """Load the script, call the hook, print what came of it; the exit code."""
     hook, as_json = wanted.hook, wanted.as_json
     settings = {name: os_text(value) for name, value in wanted.settings.items()}
     with load(wanted.script, settings=settings, timeout=wanted.timeout or DEFAULT_TIMEOUT) as loaded:
@@ -146,21 +143,18 @@ def as_shell(name: str, value: Value | None) -> str:
 
 
 def find(script: str) -> Path:
-    """The file that a path or a name means; see :func:`bridge.lookup.find`."""
     return lookup.find(os_text(script), _folders(script))
 
 
-def load_driver(
-    script: str, settings: Mapping[str, str] | None = None, *, timeout: float = DEFAULT_TIMEOUT, strict: bool = True
-) -> Driver:
+def load_driver(script: str, settings: Mapping[str, str] | None = None) -> Driver:
     """The driver that a path or a name means; a name also means one of the project's own."""
     from bridge.driver import Driver
 
-    return Driver.load(script, folders=_folders(script).drivers, settings=settings, timeout=timeout, strict=strict)
+    return Driver.load(script, folders=_folders(script).drivers, settings=settings)
 
 
 def load(
-    script: str, *, settings: Mapping[str, str] | None = None, timeout: float = DEFAULT_TIMEOUT, lift: bool = True
+    script: str, *, settings: Mapping[str, str] | None = None, timeout: float = DEFAULT_TIMEOUT
 ) -> Driver | Agent:
     """Load it, whatever it lacks; `settings` are there after it was sourced (for an agent before, too)."""
     loaded: Driver | Agent
@@ -168,9 +162,7 @@ def load(
     if _is_agent(script, folders):
         from bridge.agent import Agent
 
-        loaded = Agent.load(
-            script, folders=folders.agents, strict=False, timeout=timeout, settings=settings, lift=lift
-        )
+        loaded = Agent.load(script, folders=folders.agents, strict=False, timeout=timeout, settings=settings)
     else:
         from bridge.driver import Driver
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import sys
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,9 +44,6 @@ def run_words(control: Controller, project: Path, words: Sequence[str], *, stand
     """Do what the words ask for.
 
     Args:
-        control: the controller.
-        project: its folder.
-        words: of the command line.
         stand_in: the controller's path where a stand-in of ours was called; what only the original does goes to it.
 
     Returns:
@@ -88,9 +85,13 @@ def _act(control: Controller, folder: Folder, words: Sequence[str], given: Argum
     options = given.run_options()
     monitor = "monitor" in given.flags
     if monitor:
-        _require_tmux()  # first: the agent's name is asked of its driver
+        if shutil.which("tmux") is None:  # first: the agent's name is asked of its driver
+            raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
         options = replace(options, dry_run=True)
-    opening = partial(control.open, folder, given, options)
+
+    def opening(tell: Callable[[str], None]) -> AbstractContextManager[ControlledLoop]:
+        return control.open(folder, given, options, tell, os.environ)
+
     notices = nullcontext()
     if "--notify-on" in control.grammar:
         notify = read_notify(os.environ, given.own.get("--notify", ()), given.last("--notify-on"))
@@ -98,8 +99,8 @@ def _act(control: Controller, folder: Folder, words: Sequence[str], given: Argum
     with _ignoring_hangups() if control.outlives_terminal else nullcontext(), guarded(), notices:
         control.check(folder)
         if monitor:
-            return _monitor(control, folder, words, lambda tell: opening(tell, os.environ), stand_in)
-        return _run(control, lambda tell: opening(tell, os.environ), quiet="quiet" in given.flags)
+            return _monitor(control, folder, words, opening, stand_in)
+        return _run(control, opening, quiet="quiet" in given.flags)
 
 
 @contextmanager
@@ -131,19 +132,17 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
             if isinstance(event, Notification):
                 _on_desktop(event.title, event.text, screen.ring)
             elif control.asks and isinstance(event, Waiting) and event.first and event.reason == "api_limit":
-                screen.tell("The provider's limit is reached. 1: wait until it ends, 2: leave (then Enter)\n")
+                screen.write_line("The provider's limit is reached. 1: wait until it ends, 2: leave (then Enter)\n")
 
         end = screen.run(lambda on_log: opened.events(on_log, keys.leaving), further)
         if remark := opened.remark(end):
-            screen.tell(f"{remark}\n")
+            screen.write_line(f"{remark}\n")
         screen.ended(end)
     return 0
 
 
 def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:
     """Notify by ``osascript``, else by ``notify-send``, else by the bell."""
-    import shutil
-
     from bridge.process.ask import ask
 
     title, text = (one_line(part, 500).lstrip("-") for part in (title, text))  # "-": an option of notify-send
@@ -175,13 +174,6 @@ class _Keys:
         except (OSError, ValueError):
             self._open = False
         return False
-
-
-def _require_tmux() -> None:
-    import shutil
-
-    if shutil.which("tmux") is None:
-        raise BridgeError("--monitor needs tmux\n  next: install tmux, or use --live")
 
 
 def _monitor(

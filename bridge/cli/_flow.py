@@ -77,7 +77,6 @@ class Flow:
         return found
 
     def end(self) -> str:
-        """Close the open row, and return it."""
         row, self.row, self._held = self.row, "", ""
         return row
 
@@ -96,8 +95,7 @@ class Page:
         self._flow = Flow(colours=not os.environ.get("NO_COLOR"))
 
     def write(self, text: str) -> None:
-        """Show a piece."""
-        width = columns(self._stream)
+        width = terminal_width(self._stream)
         shown = self._flow.row
         rows = self._flow.add(text, width)
         begins = rows[0].text if rows else self._flow.row
@@ -108,7 +106,6 @@ class Page:
             self._out(erase([shown], width) + rows_to_write(rows) + self._flow.row)
 
     def end(self) -> None:
-        """End the open row, if one is."""
         if row := self._flow.end():
             self._out((_RESET if _colour_at_end(row) else "") + "\n")
 
@@ -118,7 +115,7 @@ def flows(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def columns(stream: TextIO) -> int:
+def terminal_width(stream: TextIO) -> int:
     """How many cells a row of the terminal has now."""
     try:
         found = os.get_terminal_size(stream.fileno()).columns
@@ -173,7 +170,7 @@ def _split(line: str, width: int) -> tuple[list[Row], int]:
     rows: list[Row] = []
     row: list[str] = []
     cells = over = 0
-    place: int | None = None  # where the row may be broken: never within the spaces that it begins with
+    break_at: int | None = None  # where the row may be broken: never within the spaces that it begins with
     ink = False
     before = ""
     for sign in _SIGNS.findall(line):
@@ -185,16 +182,16 @@ def _split(line: str, width: int) -> tuple[list[Row], int]:
             over += 1
         else:
             if ink and _may_break(before, sign):
-                place = len(row)
+                break_at = len(row)
             if cells + wide > width or (over and sign != " "):
-                if place is not None:
-                    rows.append(Row("".join(row[:place]).rstrip(" ")))
-                    row = row[place:]
+                if break_at is not None:
+                    rows.append(Row("".join(row[:break_at]).rstrip(" ")))
+                    row = row[break_at:]
                     cells = sum(_cells(each) for each in row if len(each) == 1)
                 elif cells + wide > width:
                     rows.append(Row("".join(row), soft=True))
                     row, cells = [], 0
-                place, over = None, 0
+                break_at, over = None, 0
             row.append(sign)
             cells += wide
             ink = ink or sign != " "

@@ -10,7 +10,7 @@ import click
 from bridge.cli._terminal import hanging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -55,10 +55,10 @@ class HelpFormatter(click.HelpFormatter):
 
 
 def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
-    """What completes a parameter; `what` is a key of `bridge.cli._completion.COMPLETES`."""
+    """What completes a parameter; `what` is a key of `bridge.cli.completion.COMPLETES`."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        from bridge.cli._completion import COMPLETES
+        from bridge.cli.completion import COMPLETES
 
         return COMPLETES[what](context, parameter, incomplete)
 
@@ -75,22 +75,20 @@ class Group(click.Group):
     context_class = _Context
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of that name."""
         command = super().get_command(ctx, name)
         if command is not None:
             command.context_class = _Context
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List them."""
-        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        rows = {name: command.get_short_help_str(1000) for name, command in found.items() if command is not None}
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(1000)) for name, command in found if command is not None]
         write_commands(formatter, {"Commands": rows})
 
 
-def write_commands(formatter: click.HelpFormatter, sections: Mapping[str, Mapping[str, str]]) -> None:
+def write_commands(formatter: click.HelpFormatter, sections: Mapping[str, Sequence[tuple[str, str]]]) -> None:
     """List commands with a line of help each, in sections whose columns stand below each other."""
-    wide = max(len(name) for rows in sections.values() for name in rows)
+    wide = max(len(name) for rows in sections.values() for name, _ in rows)
     for title, rows in sections.items():
         with formatter.section(title):
-            formatter.write_dl([(name.ljust(wide), text) for name, text in rows.items()])
+            formatter.write_dl([(name.ljust(wide), text) for name, text in rows])

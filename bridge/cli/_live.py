@@ -78,7 +78,6 @@ class LoopScreen(Screen[None]):
         self.app.pop_screen()
 
     def action_show(self, name: str) -> None:
-        """Show what the agent says, a turn's log, or its diff."""
         self.query_one(TabbedContent).active = name
         self._fill()
 
@@ -126,7 +125,6 @@ class LoopScreen(Screen[None]):
             table.move_cursor(row=table.row_count - 1)
 
     def _fill(self) -> None:
-        """Fill the pane that is to be seen with the log or the diff of the chosen turn."""
         table, pane = self.query_one(DataTable), self.query_one(TabbedContent).active
         index = table.cursor_row + self._skipped
         wanted = (pane, index, self._listed)
@@ -150,14 +148,10 @@ class LoopScreen(Screen[None]):
 
 
 class _Loops(DataTable[Text]):
-    """The list of all loops."""
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "Open")]
 
 
 class LoopsScreen(Screen[None]):
-    """All loops of this machine that are at work."""
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "app.leave", "Quit")]
 
     def __init__(self, interval: float) -> None:

@@ -37,27 +37,21 @@ def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str
     return settings
 
 
-settings_option = click.option(
-    "--set",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=_settings,
-    help="Set a global before the call; may be repeated.",
-)
+settings_option = click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, callback=_settings,
+                               help="Set a global before the call; may be repeated.")  # fmt: skip
 
 
 def run_options(*names: str, **helps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command options of :data:`bridge.setups.options.OPTIONS`, in this order.
+    """Options of :data:`bridge.setups.options.OPTIONS`, in this order; `helps`: other lines in ``--help``."""
+    return _each(*(_option(OPTIONS[name], helps.get(name, OPTIONS[name].help)) for name in names))
 
-    Args:
-        names: of the options.
-        helps: another line in ``--help`` of some of them.
-    """
+
+def _each(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Several options as one decorator, in this order."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name in reversed(names):
-            command = _option(OPTIONS[name], helps.get(name, OPTIONS[name].help))(command)
+        for option in reversed(options):
+            command = option(command)
         return command
 
     return decorate
@@ -80,37 +74,26 @@ def _option(option: Option, text: str) -> Callable[..., Any]:
     return click.option(option.flag, option.name, metavar=option.metavar, **more)
 
 
-CAPS: tuple[Callable[..., Any], ...] = tuple(run_options(name) for name in VARIABLES)
-NOTIFY = (
-    click.option(
-        "--notify",
-        multiple=True,
-        metavar="COMMAND|URL",
-        help="Whom to tell; @FILE has one per line; may be repeated.  [default: $RALPH_BRIDGE_NOTIFY]",
-    ),
-    click.option(
-        "--notify-on",
-        metavar="LIST",
-        help="What to tell: ended, limit, breaker, cap, refused, task.  [default: all of it]",
-    ),
-)
-
-
-def unserved_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that ask for what no loop of ours does; they are refused with the reason."""
-    for option in reversed(UNSERVED):
-        command = click.option(option, metavar="VALUE", hidden=True)(command)
-    return command
+notify_options = _each(
+    click.option("--notify", multiple=True, metavar="COMMAND|URL",
+                 help="Whom to tell; @FILE has one per line; may be repeated.  [default: $RALPH_BRIDGE_NOTIFY]"),
+    click.option("--notify-on", metavar="LIST",
+                 help="What to tell: ended, limit, breaker, cap, refused, task.  [default: all of it]"),
+)  # fmt: skip
+"""Whom to tell; `taken_notify` reads them."""
+caps_options = _each(run_options(*VARIABLES), notify_options)
+unserved_options = _each(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
+"""What asks for what no loop of ours does: refused with the reason."""
 
 
 def taken_unserved(given: dict[str, Any]) -> dict[str, str]:
-    """Take those options out of a command's parameters, as settings."""
+    """Taken out of a command's parameters, as settings."""
     values = {key: given.pop(option.strip("-").replace("-", "_")) for option, key in UNSERVED.items()}
     return {key: value for key, value in values.items() if value is not None}
 
 
 def taken_notify(given: dict[str, Any]) -> Notify:
-    """Take those options out of a command's parameters.
+    """Taken out of a command's parameters.
 
     Raises:
         ConfigurationError: see :func:`bridge.loop.notify.read_notify`.
@@ -120,29 +103,14 @@ def taken_notify(given: dict[str, Any]) -> Notify:
     return read_notify(os.environ, given.pop("notify"), given.pop("notify_on"))
 
 
-def notify_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say whom to tell; :func:`taken_notify` reads them."""
-    for option in reversed(NOTIFY):
-        command = option(command)
-    return command
-
-
-def caps_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that cap what a run may use, and those above."""
-    return run_options(*VARIABLES)(notify_options(command))
-
-
 def taken_caps(given: dict[str, Any]) -> Caps:
-    """Take those options out of a command's parameters."""
     return Caps(**{name: given.pop(name) for name in VARIABLES})
 
 
 project_option = click.option(
-    "--project",
-    metavar="DIR",
-    shell_complete=completes("DIR"),
+    "--project", metavar="DIR", shell_complete=completes("DIR"),
     help="The project's folder.  [default: this folder, or the nearest one above with a loop's files]",
-)
+)  # fmt: skip
 
 
 def project_folder(given: str | None, *, tell: bool = False) -> Path:
@@ -165,21 +133,12 @@ def project_folder(given: str | None, *, tell: bool = False) -> Path:
     return folder
 
 
-setup_option = click.option(
-    "--setup",
-    "setup_name",
-    metavar="NAME",
-    shell_complete=completes("SETUP"),
-    help="The kind of setup.  [default: recognised by the project's files]",
-)
+def _setup_option(text: str) -> Callable[..., Any]:
+    return click.option("--setup", "setup_name", metavar="NAME", shell_complete=completes("SETUP"), help=text)
 
-loop_option = click.option(
-    "--setup",
-    "setup_name",
-    metavar="NAME",
-    shell_complete=completes("SETUP"),
-    help="A kind of setup.  [default: the running loop, else the one that ran last]",
-)
+
+setup_option = _setup_option("The kind of setup.  [default: recognised by the project's files]")
+loop_option = _setup_option("A kind of setup.  [default: the running loop, else the one that ran last]")
 
 
 def choose_loop(folder: Path, name: str | None) -> LoopPlace:

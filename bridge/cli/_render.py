@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
-    from bridge.loop.plan import Plan
     from bridge.loop.settings import LoopSettings
     from bridge.setups.model import Opened
 
@@ -105,33 +104,34 @@ class Renderer:
         self._advice: set[str] = set()
 
     def show(self, event: LoopEvent) -> None:
-        """Print one event."""
         self._so_far.take(event)
-        if isinstance(event, OutputText):
-            if self._page is not None:
+        match event:
+            case OutputText() if self._page is not None:
                 self._page.write(event.text)
-                return
-            write_text(event.text)
-            self._line_open = not event.text.endswith("\n")
-            return
-        if isinstance(event, RunProgress):
-            return
-        self.finish_line()
+            case OutputText():
+                write_text(event.text)
+                self._line_open = not event.text.endswith("\n")
+            case RunProgress():
+                pass
+            case _:
+                self.finish_line()
+                self._show_line(event)
+
+    def _show_line(self, event: LoopEvent) -> None:
         if isinstance(event, DenialHelp):
             self._denial_help(event)
         elif isinstance(event, LoopEnded):
-            self._loop_ended(event)
+            if event.verdict is not Verdict.COMPLETE or not self._quiet:
+                say(last_line(self._style, event))
         elif not self._quiet:
             self._step(event)
 
     def interrupted(self, error: BaseException) -> None:
-        """Print the last line of a loop that a signal has ended."""
         self.finish_line()
         if not self._quiet:
             say(self._so_far.interrupted(self._style, error))
 
     def finish_line(self) -> None:
-        """End the line of the text that is open, if one is."""
         if self._page is not None:
             self._page.end()
         elif self._line_open:
@@ -140,18 +140,20 @@ class Renderer:
 
     def _step(self, event: LoopEvent) -> None:
         style = self._style
-        if isinstance(event, Notice):
-            say(f"{style('note:', 'yellow')} {event.text}")
-        elif isinstance(event, Waiting):
-            if event.first and event.reason != "pause" and event.left >= 1:
+        match event:
+            case Notice():
+                say(f"{style('note:', 'yellow')} {event.text}")
+            case Waiting() if event.first and event.reason != "pause" and event.left >= 1:
                 until = event.until.strftime("%H:%M:%S" if event.left < _A_DAY else "%A %H:%M")
                 say(f"{style('waiting', 'yellow')} for {duration(event.left)}, until {until} · {event.reason}")
-        elif isinstance(event, ReviewStarted):
-            say(f"{self._where(event.iteration)} review started")
-        elif isinstance(event, ReviewEnded):
-            say(f"{self._where(event.iteration)} review {'has findings' if event.findings else 'has no findings'}")
-        elif isinstance(event, IterationStarted | IterationEnded):
-            self._iteration(event)
+            case ReviewStarted():
+                say(f"{self._where(event.iteration)} review started")
+            case ReviewEnded():
+                say(f"{self._where(event.iteration)} review has {'' if event.findings else 'no '}findings")
+            case IterationStarted():
+                self._started(event)
+            case IterationEnded():
+                self._ended(event)
 
     def _denial_help(self, event: DenialHelp) -> None:
         """Show advice once: where each turn is a loop of its own, every one of them gives it."""
@@ -166,41 +168,33 @@ class Renderer:
     def _where(self, iteration: int) -> str:
         return self._style(f"[{iteration}/{self._of}]" if self._of else f"[{iteration}]", "cyan", "bold")
 
-    def _iteration(self, event: IterationStarted | IterationEnded) -> None:
-        style = self._style
-        where = self._where(event.iteration)
-        if isinstance(event, IterationStarted):
+    def _started(self, event: IterationStarted) -> None:
+        if self._style.terminal and event.iteration > 1:
+            say("")
+        if event.argv:  # else there is nothing to start, which the end of the iteration tells
             session = f"resumes {event.session_id}" if event.session_id else "new session"
             task = f" · next: {event.plan.next_task}" if event.plan and event.plan.next_task else ""
-            if style.terminal and event.iteration > 1:
-                say("")
-            if event.argv:  # else there is nothing to start, which the end of the iteration tells
-                say(f"{where} {os.path.basename(event.argv[0])} started · {session}{task}")
-            return
-        took = duration(event.seconds)
+            say(f"{self._where(event.iteration)} {os.path.basename(event.argv[0])} started · {session}{task}")
+
+    def _ended(self, event: IterationEnded) -> None:
+        style, where, took = self._style, self._where(event.iteration), duration(event.seconds)
         if event.outcome.failure:
             why = event.decision.detail or event.outcome.failure
             say(f"{where} {style('failed', 'red')} after {took}{work_of(event)} · {why} · {event.log}")
             return
+        plan = event.outcome.plan
+        progress = f" · {plan.done} of {plan.total} tasks ticked" if plan and plan.total else ""
         session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
         ran_out = " (it ran out of time, with work done)" if event.outcome.productive else ""
-        made = f"{work_of(event)}{_progress(event.outcome.plan)}{session}{_refused(event)}"
+        made = f"{work_of(event)}{progress}{session}{_refused(event)}"
         say(f"{where} {style('done', 'green')} in {took}{ran_out}{made}")
-
-    def _loop_ended(self, event: LoopEnded) -> None:
-        if event.verdict is not Verdict.COMPLETE or not self._quiet:
-            say(last_line(self._style, event))
 
 
 def work_of(event: IterationEnded, before: str = " · ") -> str:
-    """Say what a turn has changed, behind `before`; '' where nobody can tell."""
+    """What a turn has changed, behind `before`; '' where nobody can tell."""
     files = event.turn.files_changed if event.turn is not None else None
-    told = changed(files, event.worked)
-    return f"{before}{told}" if told else ""
-
-
-def _progress(plan: Plan | None) -> str:
-    return f" · {plan.done} of {plan.total} tasks ticked" if plan and plan.total else ""
+    work = changed(files, event.worked)
+    return f"{before}{work}" if work else ""
 
 
 def _refused(event: IterationEnded) -> str:
@@ -232,7 +226,6 @@ def _named(tool: Driver | Agent | str) -> str:
 
 
 def last_line(style: Style, end: LoopEnded) -> str:
-    """Say how a loop has ended."""
     word = style("complete", "green", "bold") if end.verdict is Verdict.COMPLETE else _incomplete(style)
     why = f"{end.detail} ({end.reason})" if end.detail else end.reason
     return _last_line(word, end.iterations, end.seconds, end.totals, why)
@@ -252,14 +245,12 @@ class SoFar:
         self._totals = NO_TURNS
 
     def take(self, event: LoopEvent) -> None:
-        """Take in an event."""
         if isinstance(event, IterationStarted):
             self._iterations = event.iteration
         elif isinstance(event, IterationEnded) and event.turn is not None:
             self._totals = self._totals.with_turn(event.turn)
 
     def interrupted(self, style: Style, error: BaseException) -> str:
-        """Give that line."""
         why = f"interrupted ({interruption(error)[1]})"
         return _last_line(_incomplete(style), self._iterations, time.monotonic() - self._began, self._totals, why)
 

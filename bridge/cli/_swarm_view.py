@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.events import LoopEvent
     from bridge.swarm.opening import Swarm
+    from bridge.swarm.record import TaskRecord
 
 _HEAD = ("task", "worker", "turn", "time", "cost", "outcome")
 _MOST = 12
@@ -28,7 +29,6 @@ _COLOURS = {"merged": "green", "nothing to merge": "green", "conflict": "red", "
 
 
 def table(seen: dict[str, Any]) -> list[str]:
-    """A swarm as the lines of a table: its head, then a line for each task."""
     lasts = [(each["last"] or "") if each["step"] == "running" else each["title"] for each in seen["tasks"]]
     rows = [(*_row(each), tame(last)) for each, last in zip(seen["tasks"], lasts, strict=True)]
     return columns([(*_HEAD, ""), *rows])
@@ -76,31 +76,28 @@ class SwarmView:
         style = self._style
         match event:
             case SwarmStarted():
-                begun = "goes on" if event.resumed else "begins"
-                return (
-                    f"swarm {event.record.run} {begun}: {plural(len(event.record.tasks), 'task')}, {event.folder}"
-                )
+                begun, tasks = "goes on" if event.resumed else "begins", plural(len(event.record.tasks), "task")
+                return f"swarm {event.record.run} {begun}: {tasks}, {event.folder}"
             case Notice():
                 return f"{style('note:', 'yellow')} {tame(event.text)}"
-            case TaskStarted():
-                again = f", attempt {event.task.attempt}" if event.task.attempt > 1 else ""
-                return f"{self._name(event.task.task.id)} started on worker {event.task.worker}{again}"
-            case TaskProgress(kind="notice"):
-                return f"{self._name(event.task.task.id)} {style('note:', 'yellow')} {tame(event.text)}"
-            case TaskSaved():
-                return f"{self._name(event.task.task.id)} complete: {event.task.reason}, to be merged"
-            case TaskEnded():
-                task = event.task
+            case TaskStarted(task=task):
+                again = f", attempt {task.attempt}" if task.attempt > 1 else ""
+                return f"{self._name(task)} started on worker {task.worker}{again}"
+            case TaskProgress(kind="notice", task=task):
+                return f"{self._name(task)} {style('note:', 'yellow')} {tame(event.text)}"
+            case TaskSaved(task=task):
+                return f"{self._name(task)} complete: {task.reason}, to be merged"
+            case TaskEnded(task=task):
                 outcome = style(task.outcome, _COLOURS.get(task.outcome, "yellow"))
                 why = f": {tame(task.detail.splitlines()[0])}" if task.detail and not task.merged else ""
                 lost = f" · {style('not saved', 'red')}: {task.unsaved}" if task.unsaved else ""
-                return f"{self._name(task.task.id)} {outcome}{why}{lost}"
+                return f"{self._name(task)} {outcome}{why}{lost}"
             case SwarmEnded():
                 return f"swarm {event.record.run} ended: {event.reason}"
         return ""
 
-    def _name(self, task_id: str) -> str:
-        return self._style(f"[{tame(task_id)}]", "cyan", "bold")
+    def _name(self, record: TaskRecord) -> str:
+        return self._style(f"[{tame(record.task.id)}]", "cyan", "bold")
 
 
 def drive_swarm(swarm: Swarm, *, quiet: bool = False) -> int:

@@ -94,7 +94,7 @@ def print_json(document: Mapping[str, object]) -> None:
     write(json.dumps({"schema": 1, **document}, indent=2) + "\n")
 
 
-def columns(stream: TextIO) -> int:
+def text_width(stream: TextIO) -> int:
     """How wide lines may be: as the terminal is, up to a hundred; 80 where there is none."""
     return max(min(shutil.get_terminal_size().columns, 100), 40) if stream.isatty() else 80
 

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self, TextIO
 
-from bridge.cli._flow import Flow, Row, columns, cut, erase, flows, rows_to_write
+from bridge.cli._flow import Flow, Row, cut, erase, flows, rows_to_write, terminal_width
 from bridge.cli._terminal import Style, steer
 from bridge.loop.events import (
     IterationEnded,
@@ -99,13 +99,11 @@ class Screen:
         self._out(self._erased())
 
     def write(self, text: str) -> None:
-        """Show a piece of text."""
         with self._lock:
-            rows = self._flow.add(text, columns(self._stream))
+            rows = self._flow.add(text, terminal_width(self._stream))
             self._out(self._erased() + rows_to_write(rows) + self._drawn())
 
     def refresh(self) -> None:
-        """Show what the lines are now."""
         with self._lock:
             self._out(self._erased() + self._drawn())
 
@@ -126,12 +124,12 @@ class Screen:
 
     def _erased(self) -> str:
         shown, self._shown = self._shown, []
-        return erase(shown, columns(self._stream)) if shown else ""
+        return erase(shown, terminal_width(self._stream)) if shown else ""
 
     def _drawn(self) -> str:
         """The open row, and the lines with the cursor behind them."""
         # A line that fills its row leaves in doubt where the cursor is.
-        width = columns(self._stream) - 1
+        width = terminal_width(self._stream) - 1
         lines = [cut(_tame(line), width) for line in self._lines()]
         styled = [self._style(line, *(("bold", "cyan") if n == 0 else ("dim",))) for n, line in enumerate(lines)]
         row = self._flow.row
@@ -171,7 +169,6 @@ class Bottom:
         self._until = 0.0
 
     def take(self, event: LoopEvent) -> None:
-        """Take in an event."""
         match event:
             case IterationStarted():
                 self._iteration, self._state, self._plan = event.iteration, event.state, event.plan
@@ -197,7 +194,6 @@ class Bottom:
                 self._wait = ""
 
     def lines(self) -> list[str]:
-        """Return the lines, the first of them always."""
         now = self._clock()
         of = f"/{self._most}" if self._most else ""
         first = [f"iteration {self._iteration}{of}", duration(now - self._began)]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.cli._adapter_files import entries_to_test, is_unread, named_files, report_registry, warn
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
-from bridge.cli._terminal import Style, print_json, say, say_all, write
+from bridge.cli._terminal import Style, print_json, say_all, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
 from bridge.wording import plural
@@ -19,29 +21,22 @@ from bridge.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bridge.adapters.registry import LoadedAdapter, Registry
+    from bridge.adapters.registry import LoadedAdapter
     from bridge.adapters.results import Result
     from bridge.adapters.schema import AdapterProblem
 
 _seconds = click.FloatRange(min=0, min_open=True)
-_ready_timeout = click.option(
-    "--ready-timeout",
-    type=_seconds,
-    metavar="SECONDS",
-    default=30,
-    show_default=True,
-    help="Time limit for the first prompt, in seconds.",
-)
-_cwd = click.option(
-    "--cwd", type=click.Path(exists=True, file_okay=False), default=".", help="The program's working folder."
-)
+_files = click.argument("files", nargs=-1, metavar="[ADAPTER]...", shell_complete=completes("ADAPTER"))
+_name = click.argument("name", metavar="ADAPTER", shell_complete=completes("ADAPTER"))
+_ready_timeout = click.option("--ready-timeout", type=_seconds, metavar="SECONDS", default=30, show_default=True,
+                              help="Time limit for the first prompt, in seconds.")  # fmt: skip
+_cwd = click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".",
+                    help="The program's working folder.")  # fmt: skip
 
 
 def _timeout(seconds: float) -> Callable[[Any], Any]:
-    text = "Time limit for each command, in seconds."
-    return click.option(
-        "--timeout", type=_seconds, metavar="SECONDS", default=seconds, show_default=True, help=text
-    )
+    return click.option("--timeout", type=_seconds, metavar="SECONDS", default=seconds, show_default=True,
+                        help="Time limit for each command, in seconds.")  # fmt: skip
 
 
 @click.group(cls=Group)
@@ -56,30 +51,29 @@ def adapter() -> None:
 
 @adapter.command("list", short_help="List the adapters and the program that each would start.")
 @json_option
-def list_(as_json: bool) -> int:
+def list_(as_json: bool) -> None:
     """List the adapters that can be used by name, and the program that each would start."""
     from bridge.adapters.registry import Registry
 
     registry = Registry.read()
-    rows = [_row(entry) for entry in registry.entries.values()]
+    found = [_row(entry) for entry in registry.entries.values()]
     if as_json:
-        failed = [str(path) for path in registry.failed]
         print_json(
             {
-                "adapters": rows,
+                "adapters": found,
                 "collisions": registry.collisions,
                 "overrides": registry.overrides,
-                "failed": failed,
+                "failed": [str(path) for path in registry.failed],
                 "problems": [each.text() for each in registry.problems if each.is_error()],
             }
         )
-        return 0
-    width = max((len(str(row["name"])) for row in rows), default=0)
-    for row in rows:
-        where = row["program"] or "not installed"
-        write(f"{row['name']:<{width}}  {row['family']:<8}  {row['tier']:<7}  {where}\n")
-    _report_registry(registry)
-    return 0
+        return
+    width = max((len(str(row["name"])) for row in found), default=0)
+    for row in found:
+        write(
+            f"{row['name']:<{width}}  {row['family']:<8}  {row['tier']:<7}  {row['program'] or 'not installed'}\n"
+        )
+    report_registry(registry)
 
 
 def _row(entry: LoadedAdapter) -> dict[str, object]:
@@ -123,16 +117,8 @@ def _shown(section: Any) -> dict[str, Any]:
     }
 
 
-def _report_registry(registry: Registry) -> None:
-    for text in (*registry.overrides, *registry.collisions):
-        say(f"note: {text}")
-    for problem in registry.problems:
-        if problem.is_error():
-            say_all(problem.text())
-
-
 @adapter.command(short_help="Check adapter files against the schema.")
-@click.argument("files", nargs=-1, metavar="[ADAPTER]...", shell_complete=completes("ADAPTER"))
+@_files
 @click.option("--strict", is_flag=True, help="Treat what the schema demands but nobody enforces as an error.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
@@ -144,36 +130,27 @@ def check(files: Sequence[str], strict: bool, form: str, as_json: bool) -> int:
 
     Exit codes: 0 no errors, 1 errors, 2 a file can't be read.
     """
-    checked = _checked(files)
-    wrong = any(each.is_error(strict=strict) for _, problems in checked for each in problems)
-    unread = any(_is_unread(each) for _, problems in checked for each in problems)
+    found = named_files(files)
+    of_file = [(each.path, each.problems) for each in found]
+    problems = [each for _, several in of_file for each in several]
+    wrong = any(each.is_error(strict=strict) for each in problems)
     if as_json or form == "json":
-        print_json(
+        shown = [
             {
-                "ok": not wrong,
-                "strict": strict,
-                "files": [
-                    {
-                        "path": path,
-                        "ok": not any(each.is_error(strict=strict) for each in problems),
-                        "problems": [_problem(each, strict=strict) for each in problems],
-                    }
-                    for path, problems in checked
-                ],
+                "path": path,
+                "ok": not any(each.is_error(strict=strict) for each in several),
+                "problems": [_problem(each, strict=strict) for each in several],
             }
-        )
-        return 2 if unread else 1 if wrong else 0
-    for _, problems in checked:
-        for each in problems:
-            write(each.text(strict=strict) + "\n")
-    levels = [each.level(strict=strict) for _, problems in checked for each in problems]
-    counts = [
-        plural(levels.count(level), level)
-        for level in ("error", "warning", "note")
-        if level != "note" or level in levels
-    ]
-    write(f"{len(checked)} checked: {', '.join(counts)}\n")
-    return 2 if unread else 1 if wrong else 0
+            for path, several in of_file
+        ]
+        print_json({"ok": not wrong, "strict": strict, "files": shown})
+    else:
+        write("".join(f"{each.text(strict=strict)}\n" for each in problems))
+        levels: list[str] = [each.level(strict=strict) for each in problems]
+        counted = ("error", "warning", *(["note"] if "note" in levels else []))
+        counts = ", ".join(plural(levels.count(level), level) for level in counted)
+        write(f"{len(found)} checked: {counts}\n")
+    return 2 if any(map(is_unread, problems)) else int(wrong)
 
 
 def _problem(problem: AdapterProblem, *, strict: bool) -> dict[str, object]:
@@ -187,52 +164,6 @@ def _problem(problem: AdapterProblem, *, strict: bool) -> dict[str, object]:
     }
 
 
-def _checked(files: Sequence[str]) -> list[tuple[str, tuple[AdapterProblem, ...]]]:
-    from bridge.adapters.registry import Registry
-
-    if files:
-        return [(path, _loaded(path)[1]) for path in _paths(files)]
-    registry = Registry.read()
-    paths = [str(entry.path) for entry in registry.entries.values()] + [str(path) for path in registry.failed]
-    return [(path, tuple(each for each in registry.problems if each.source == path)) for path in paths]
-
-
-def _loaded(path: str) -> tuple[LoadedAdapter | None, tuple[AdapterProblem, ...]]:
-    """A file as it loads; one that can't be read is a problem of its own, which hides no other file's."""
-    from bridge.adapters.registry import load_file
-    from bridge.adapters.schema import AdapterProblem
-
-    try:
-        return load_file(path)
-    except ConfigurationError as error:
-        return None, (AdapterProblem(path, 1, "", "resource", str(error).removeprefix(f"{path}: ")),)
-
-
-def _is_unread(problem: AdapterProblem) -> bool:
-    """Whether it is about a file that was named and isn't there, or can't be read."""
-    return problem.kind == "resource" and not problem.key
-
-
-def _paths(names: Sequence[str]) -> list[str]:
-    """Files as they are; names become the files that they mean; a folder stands for the YAML files in it."""
-    import os
-
-    from bridge.adapters.registry import Registry
-
-    found: list[str] = []
-    for name in names:
-        if os.path.isdir(name):
-            inside = sorted(each for each in os.listdir(name) if each.endswith((".yaml", ".yml")))
-            if not inside:
-                raise ConfigurationError(f"{name}: there is no YAML file in this folder")
-            found += [os.path.join(name, each) for each in inside]
-        elif name.endswith((".yaml", ".yml")) or os.path.isfile(name):
-            found.append(name)
-        else:
-            found.append(str(Registry.read().find(name).path))
-    return found
-
-
 @adapter.command()
 def schema() -> None:
     """Print the JSON Schema of adapter files, for editors."""
@@ -244,10 +175,9 @@ def schema() -> None:
 
 
 @adapter.command(short_help="Run the probe and the tests of adapters.")
-@click.argument("files", nargs=-1, metavar="[ADAPTER]...", shell_complete=completes("ADAPTER"))
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json", "tap", "junit"]), default="text", show_default=True
-)
+@_files
+@click.option("--format", "form", type=click.Choice(["text", "json", "tap", "junit"]), default="text",
+              show_default=True)  # fmt: skip
 @click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file as well.")
 @click.option("--only", metavar="TEXT", help="Run only the tests with TEXT in their name (and the probe).")
 @_timeout(15)
@@ -274,7 +204,7 @@ def test(
     from bridge.files import ANYWHERE, write_atomic
 
     targets = [_target(each) for each in reports]
-    entries, broken = _entries(files)
+    entries, broken = entries_to_test(files)
     named = [each.name for entry in entries for each in entry.adapter.tests]
     if only is not None and entries and not any(only in each for each in named):
         raise ConfigurationError(f"--only {only!r}: no test has that in its name\n  there are: {', '.join(named)}")
@@ -316,32 +246,8 @@ def _target(text: str) -> tuple[str, str]:
     return kind, path
 
 
-def _entries(files: Sequence[str]) -> tuple[list[LoadedAdapter], int]:
-    """The adapters to test, and the exit code; files that can't be loaded are told on stderr."""
-    from bridge.adapters.registry import Registry
-    from bridge.cli._adapter_session import warn
-
-    if not files:
-        registry = Registry.read()
-        _report_registry(registry)
-        return list(registry.entries.values()), int(bool(registry.failed))
-    entries: list[LoadedAdapter] = []
-    broken = 0
-    for path in _paths(files):
-        entry, problems = _loaded(path)
-        if entry is None:
-            broken = max(broken, 2 if any(map(_is_unread, problems)) else 1)
-            for each in problems:
-                if each.is_error():
-                    say_all(each.text())
-        else:
-            warn(problems)
-            entries.append(entry)
-    return entries, broken
-
-
 @adapter.command("exec", short_help="Run commands in one session of an adapter.")
-@click.argument("name", metavar="ADAPTER", shell_complete=completes("ADAPTER"))
+@_name
 @click.argument("commands", nargs=-1, metavar="[COMMAND]...")
 @_timeout(60)
 @_ready_timeout
@@ -355,10 +261,8 @@ def exec_(name: str, commands: Sequence[str], timeout: float, ready_timeout: flo
 
     Exit codes: 0 all commands succeeded, 1 one did not.
     """
-    import os
-
     from bridge.adapters.adapter import Adapter
-    from bridge.cli._adapter_session import show_result, warn
+    from bridge.cli._adapter_session import show_result
 
     if not commands:
         commands = [sys.stdin.read()]
@@ -389,7 +293,7 @@ def _document(result: Result) -> dict[str, object]:
 
 
 @adapter.command(short_help="Use an adapter's program by hand.")
-@click.argument("name", metavar="ADAPTER", shell_complete=completes("ADAPTER"))
+@_name
 @_cwd
 def repl(name: str, cwd: str) -> int:
     """Use an adapter's program by hand, with its own line editor and history.

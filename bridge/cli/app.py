@@ -82,19 +82,16 @@ class _Lazy(Group):
         return super().get_command(ctx, name)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections = {
-            title: {name: text for name, (_, text) in commands.items()} for title, commands in SECTIONS.items()
-        }
-        write_commands(formatter, sections)
+        sections = ((title, [(name, text) for name, (_, text) in rows.items()]) for title, rows in SECTIONS.items())
+        write_commands(formatter, dict(sections))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The commands, without importing each; and the options."""
         from click.shell_completion import CompletionItem
 
-        found = [
-            CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)
-        ]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        found = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items()]
+        offered = [each for each in found if each.value.startswith(incomplete)]
+        return offered + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -125,7 +122,7 @@ def run_app(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     if VARIABLE in os.environ:  # a shell asks for completions, and click answers
-        from bridge.cli._completion import register
+        from bridge.cli.completion import register
 
         register()
     try:

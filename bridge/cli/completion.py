@@ -1,11 +1,24 @@
-"""``ralph-bridge completion``: the script that completes commands, names, codes and hooks in a shell."""
+"""``ralph-bridge completion``, and what completes words: asked at each press of a key, so that nothing is run and
+little is imported.
+"""
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
 
 from bridge.cli._help import VARIABLE
 from bridge.cli._terminal import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Items = list[CompletionItem[str]]
+    Complete = Callable[[click.Context, click.Parameter, str], Items]
 
 
 @click.command()
@@ -21,9 +34,144 @@ def completion(context: click.Context, shell: str) -> None:
 
     bash has to be 4.4 or newer; in zsh, the line stands behind compinit.
     """
-    from click.shell_completion import get_completion_class
-
     made = get_completion_class(shell)
     assert made is not None, f"click has no completion for {shell}"
     script = made(context.find_root().command, {}, "ralph-bridge", VARIABLE).source()
     write(script.rstrip("\n") + "\n")
+
+
+_KINDS = ("agent:", "driver:")
+
+
+class _Bash(BashComplete):
+    """Bash takes a word with a colon for three, and a completion for the last of them."""
+
+    _before = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        args, incomplete = super().get_completion_args()
+        words: list[str] = []
+        for word in (*args, incomplete):
+            if words and (words[-1] in _KINDS or (word == ":" and f"{words[-1]}:" in _KINDS)):
+                words[-1] += word
+            else:
+                words.append(word)
+        if words[-1] != incomplete:
+            self._before = words[-1].partition(":")[0] + ":"
+        return words[:-1], words[-1]
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        item.value = item.value.removeprefix(self._before)
+        return super().format_completion(item)
+
+
+def register() -> None:
+    add_completion_class(_Bash)
+
+
+def _items(known: Iterable[str] | Mapping[str, str], incomplete: str) -> Items:
+    texts = known if isinstance(known, dict) else dict.fromkeys(known)
+    return [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
+
+
+def _files(incomplete: str) -> Items:
+    """What the shell itself completes; in front of others, or bash would forget those."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _offers(known: Callable[[str], Items]) -> Complete:
+    """What depends on nothing but what has been typed."""
+    return lambda _context, _parameter, incomplete: known(incomplete)
+
+
+def _scripts(*kinds: str) -> Complete:
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+        return _files(incomplete) + _items(_names(kinds, qualified=":" in incomplete), incomplete)
+
+    return complete
+
+
+def _names(kinds: Iterable[str], *, qualified: bool) -> list[str]:
+    """Names of scripts; with their kind as well where it takes one to tell them apart, or it was typed."""
+    from bridge import lookup
+    from bridge.setups.projects import project_scripts
+
+    found: dict[str, list[str]] = {}
+    with suppress(OSError):
+        folders = project_scripts()
+        for kind in kinds:
+            for name in lookup.names("driver" if kind == "driver" else "agent", folders):
+                found.setdefault(name, []).append(kind)
+    whole = [f"{kind}:{name}" for name, both in found.items() if qualified or len(both) > 1 for kind in both]
+    return [*found, *whole]
+
+
+def _functions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """The hooks that a script may have, and its functions as its lines look; it isn't run."""
+    from bridge.contract import agent_contract, driver_contract
+    from bridge.errors import BridgeError
+    from bridge.lookup import find
+    from bridge.setups.projects import project_scripts
+
+    text = b""
+    with suppress(BridgeError, OSError):
+        text = find(context.params.get("script") or "", project_scripts()).read_bytes()
+    own = [name.decode() for name in re.findall(rb"^[ \t]*(?:function[ \t]+)?([A-Za-z_]\w*)[ \t]*\(\)", text, re.M)]
+    contract = agent_contract() if "agent_invoke" in own else driver_contract()
+    return _items(dict.fromkeys([*contract.hooks, *own]), incomplete)
+
+
+def _explained(incomplete: str) -> Items:
+    from bridge.contract import agent_contract, driver_contract
+
+    return _codes(incomplete) + _items((*driver_contract().hooks, *agent_contract().hooks), incomplete)
+
+
+def _codes(incomplete: str) -> Items:
+    from bridge.verify.registry import titles
+
+    return _items(titles(), incomplete.upper() or "RB")
+
+
+def _selected(incomplete: str) -> Items:
+    """The last of several codes, separated by commas."""
+    before, comma, last = incomplete.rpartition(",")
+    items = _codes(last)
+    for item in items:
+        item.value = before + comma + item.value
+    return items
+
+
+def _setups(incomplete: str) -> Items:
+    from bridge.setups import kinds
+
+    return _items(kinds().keys(), incomplete)
+
+
+def _adapters(incomplete: str) -> Items:
+    from bridge.adapters.integration import BUILTIN
+
+    return _files(incomplete) + _items(sorted(path.stem for path in BUILTIN.glob("*.yaml")), incomplete)
+
+
+def _reports(incomplete: str) -> Items:
+    from bridge.verify.reports import FORMATS
+
+    return _items((f"{name}=" for name in FORMATS), incomplete)
+
+
+COMPLETES: Mapping[str, Complete] = {
+    "SCRIPT": _scripts("driver", "agent"),
+    "DRIVER": _scripts("driver"),
+    "AGENT": _scripts("agent"),
+    "HOOK": _functions,
+    "RB|HOOK": _offers(_explained),
+    "RB": _offers(_selected),
+    "SETUP": _offers(_setups),
+    "ADAPTER": _offers(_adapters),
+    "KIND=FILE": _offers(_reports),
+    "WORDS": _offers(lambda incomplete: _items(("plan", "build", "align-specs", "prompt", "help"), incomplete)),
+    "DIR": _offers(lambda incomplete: [CompletionItem(incomplete, type="dir")]),
+    "FILE": _offers(_files),
+}
+"""By what a parameter is for."""

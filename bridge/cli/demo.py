@@ -18,7 +18,7 @@ from bridge.cli._render import used
 from bridge.cli._terminal import Style, say, show
 from bridge.clis import DEFAULT_DRIVER, shipped_drivers
 from bridge.resources import shown_script
-from bridge.wording import duration, plural
+from bridge.wording import columns, duration, plural
 
 if TYPE_CHECKING:
     from bridge.demo.project import DemoProject
@@ -29,32 +29,14 @@ _NAMES = tuple(shipped_drivers())
 
 
 @click.command()
-@click.option(
-    "--driver",
-    type=click.Choice(_NAMES),
-    metavar="NAME",
-    default=DEFAULT_DRIVER,
-    show_default=True,
-    help=f"The driver to use: {', '.join(_NAMES)}.",
-)
-@click.option(
-    "--keep/--no-keep", default=True, show_default=True, help="Keep the project, to look at it afterwards."
-)
-@click.option(
-    "--dir",
-    "folder",
-    metavar="DIR",
-    shell_complete=completes("DIR"),
-    help="Make the project in DIR.  [default: a new temporary folder]",
-)
-@click.option(
-    "--iterations",
-    type=click.IntRange(1, 50),
-    metavar="N",
-    default=4,
-    show_default=True,
-    help="Number of tasks in the plan.",
-)
+@click.option("--driver", type=click.Choice(_NAMES), metavar="NAME", default=DEFAULT_DRIVER, show_default=True,
+              help=f"The driver to use: {', '.join(_NAMES)}.")  # fmt: skip
+@click.option("--keep/--no-keep", default=True, show_default=True,
+              help="Keep the project, to look at it afterwards.")  # fmt: skip
+@click.option("--dir", "folder", metavar="DIR", shell_complete=completes("DIR"),
+              help="Make the project in DIR.  [default: a new temporary folder]")  # fmt: skip
+@click.option("--iterations", type=click.IntRange(1, 50), metavar="N", default=4, show_default=True,
+              help="Number of tasks in the plan.")  # fmt: skip
 @click.option("--swarm", is_flag=True, help="Six tasks and three workers: one conflict, one failing check.")
 def demo(*, driver: str, keep: bool, folder: str | None, iterations: int, swarm: bool) -> int:
     """Watch a loop run to its end: a real driver script and a real git project, no model, no network.
@@ -92,10 +74,10 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     say(f"{plural(iterations, 'open task')}, and a scripted stand-in for {project.cli}, in {project.folder}")
     limits = Limits(max_iterations=iterations + 2)
     renderer = Renderer(max_iterations=limits.max_iterations)
-    told: list[LoopEvent] = []
+    shown: list[LoopEvent] = []
 
     def show(event: LoopEvent) -> None:
-        told.append(event)
+        shown.append(event)
         renderer.show(event)
 
     with Driver.load(driver, cwd=project.folder, env=project.env) as script:
@@ -105,8 +87,8 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
         )
         events = run_plain(DriverTool(script, settings, f"driver {driver}"), settings)
         end = drive(events, show, renderer.interrupted)
-    started = [each for each in told if isinstance(each, IterationStarted)]
-    ended = [each for each in told if isinstance(each, IterationEnded)]
+    started = [each for each in shown if isinstance(each, IterationStarted)]
+    ended = [each for each in shown if isinstance(each, IterationEnded)]
     _report(project, started, ended, end, keep=keep)
     return 0 if end.verdict is Verdict.COMPLETE else 1
 
@@ -148,17 +130,12 @@ def _report(
             str(begin.iteration),
             (begin.plan.next_task if begin.plan else None) or "-",
             _session(begin.session_id, done.outcome.session_id),
-            f"{done.seconds:.2f}",
+            f"{done.seconds:.2f}".rjust(len("seconds")),
         )
         for begin, done in zip(started, ended, strict=True)
     ]
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(3)]
-
-    def line(row: tuple[str, str, str, str]) -> str:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        return "  ".join([*cells, row[3].rjust(len(header[3]))])
-
-    out = ["", style(line(header), "bold"), *map(line, rows), ""]
+    head, *lines = columns([header, *rows])
+    out = ["", style(head, "bold"), *lines, ""]
     plan = ended[-1].outcome.plan if ended else None
     ticked = f"{plan.done} of {plan.total} tasks ticked and committed, " if plan else ""
     runs = f"{plural(end.iterations, 'iteration')} in {duration(end.seconds)}"

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from bridge.setups.diagnosis import DoctorFinding
 
 
-_STATUSES = ("passed", "warning", "failed")
-
-
 @click.command()
 @setup_option
 @project_option
@@ -49,15 +46,18 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
             findings.append(finding)
             if not as_json:
                 _print(finding)
-        counts = {status: sum(each.status == status for each in findings) for status in _STATUSES}
+        statuses = [each.status for each in findings]
+        failed, warnings = statuses.count("failed"), statuses.count("warning")
+        good = statuses.count("passed") + warnings
+        counts = {"passed": good, "failed": failed, "total": good + failed, "warnings": warnings}
         if as_json:
-            print_json({"results": [_result(each, fix=fix) for each in findings], "summary": _summary(counts)})
+            print_json({"results": [_result(each, fix=fix) for each in findings], "summary": counts})
         else:
             safe = ", ".join(each.id for each in findings if each.fixable and each.status != "passed")
             if safe and not fix:
                 show(f"\n`ralph-bridge doctor --fix` takes the safe steps: {safe}\n")
             show(f"\n{_words(counts)}\n")
-        return 1 if counts["failed"] else 0
+        return 1 if failed else 0
 
 
 def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
@@ -91,21 +91,9 @@ def _result(finding: DoctorFinding, *, fix: bool) -> dict[str, object]:
     return record | {"fixed": finding.fixed or None} if fix else record
 
 
-def _summary(counts: dict[str, int]) -> dict[str, int]:
-    good = counts["passed"] + counts["warning"]
-    return {
-        "passed": good,
-        "failed": counts["failed"],
-        "total": good + counts["failed"],
-        "warnings": counts["warning"],
-    }
-
-
 def _words(counts: dict[str, int]) -> str:
-    told = f"{counts['passed'] + counts['warning']} passed"
-    if counts["warning"]:
-        told += f" ({counts['warning']} with a warning)"
-    return f"{told}, {counts['failed']} failed" if counts["failed"] else f"{told}, nothing failed"
+    warned = f" ({counts['warnings']} with a warning)" if counts["warnings"] else ""
+    return f"{counts['passed']} passed{warned}, {counts['failed'] or 'nothing'} failed"
 
 
 def _print(finding: DoctorFinding) -> None:

@@ -106,7 +106,6 @@ def _summary(reports: list[DriftReport]) -> str:
 
 
 def rendered(report: DriftReport, *, quiet: bool = False) -> str:
-    """Give the table of one report."""
     style = Style(sys.stdout)
     cli = f"{report.cli} {report.version}".strip() if report.cli else "could not be asked"
     lines = [f"{style(report.script, 'bold')} · {report.kind} · {cli}"]
@@ -120,11 +119,11 @@ def rendered(report: DriftReport, *, quiet: bool = False) -> str:
 
 def _since_the_pin(report: DriftReport, style: Style, *, quiet: bool) -> list[str]:
     """What becomes of the recorded facts, and what would tell of those that nobody looked at."""
-    told = [each for each in report.recorded if not (quiet and each.state == "holds")]
-    wide = max((len(each.state) for each in told), default=0)
+    shown = [each for each in report.recorded if not (quiet and each.state == "holds")]
+    wide = max((len(each.state) for each in shown), default=0)
     lines = [f"  {sign('warning', style)} newer than {report.pin}, of which these facts were recorded:"]
-    lines += [f"    {each.state:<{wide}}  {each.text}" for each in told]
-    for by, number in Counter(each.by for each in told if each.by).items():
+    lines += [f"    {each.state:<{wide}}  {each.text}" for each in shown]
+    for by, number in Counter(each.by for each in shown if each.by).items():
         lines.append(f"    next: {by} checks {number} of them")
     return lines
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli._help import completes, json_option
-from bridge.cli._terminal import Style, columns, hanging, print_json, write
+from bridge.cli._terminal import Style, hanging, print_json, text_width, write
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("code", required=False, metavar="[RB...|HOOK]", shell_complete=completes("RB|HOOK"))
 @json_option
-def explain(code: str | None, as_json: bool) -> int:
+def explain(code: str | None, as_json: bool) -> None:
     """Explain a check, such as RB012: what it wants, why, a bad and a good example. Or a hook, such as
     driver_build_command: what it must do, how it is called, what its absence means, and the checks about it.
 
@@ -32,8 +32,7 @@ def explain(code: str | None, as_json: bool) -> int:
     """
     if code is None:
         _list(as_json=as_json)
-        return 0
-    if "_" in code:
+    elif "_" in code:
         from bridge.verify.clauses import clause
 
         found = clause(code)
@@ -41,19 +40,19 @@ def explain(code: str | None, as_json: bool) -> int:
             print_json(_fields_of(found))
         else:
             write(_page_of(found))
-        return 0
-    check = _find(code)
-    if as_json:
-        print_json(_fields(check))
     else:
-        write(_page(check))
-    return 0
+        check = _find(code)
+        if as_json:
+            print_json(_fields(check))
+        else:
+            write(_page(check))
 
 
 def _list(*, as_json: bool) -> None:
     from bridge.verify.clauses import hooks
+    from bridge.verify.registry import load
 
-    checks = all_checks().values()
+    checks = load().values()
     known = hooks().values()
     if as_json:
         print_json(
@@ -63,7 +62,8 @@ def _list(*, as_json: bool) -> None:
             }
         )
         return
-    write("".join(f"{check.code}  {_head(check):22}  {check.title}\n" for check in checks))
+    about = [f"{check.severity.value} {'/'.join(check.applies)}" for check in checks]
+    write("".join(f"{check.code}  {of:22}  {check.title}\n" for check, of in zip(checks, about, strict=True)))
     write("\n" + "".join(f"{hook.name:39}  {hook.hook_class}\n" for _, hook in known))
 
 
@@ -90,7 +90,7 @@ def _fields_of(clause: Clause) -> dict[str, object]:
 
 
 def _page_of(clause: Clause) -> str:
-    style, width = Style(sys.stdout), columns(sys.stdout)
+    style, width = Style(sys.stdout), text_width(sys.stdout)
     hook, shows = clause.hook, clause.checks[0]
     rows = list(_rows(hook))
     wide = max(len(label) for label, _ in rows) + 2
@@ -125,11 +125,9 @@ def _rows(hook: Hook) -> Iterator[tuple[str, str]]:
     yield "without it", hook.absent.meaning
 
 
-def _head(check: Check) -> str:
-    return f"{check.severity.value} {'/'.join(check.applies)}"
-
-
 def _fields(check: Check) -> dict[str, object]:
+    from bridge.verify.mends import mends_of
+
     return {
         "code": check.code,
         "title": check.title,
@@ -138,17 +136,13 @@ def _fields(check: Check) -> dict[str, object]:
         "severity": check.severity.value,
         "harm": check.harm.why,
         **check.documentation._asdict(),
-        "mends": _mends(check),
+        "mends": mends_of(check.code),
     }
 
 
-def _mends(check: Check) -> list[str]:
+def _page(check: Check) -> str:
     from bridge.verify.mends import mends_of
 
-    return mends_of(check.code)
-
-
-def _page(check: Check) -> str:
     style = Style(sys.stdout)
     why, bad, good, also = check.documentation
     runs = "runs the script" if check.phase == "behaviour" else "does not run the script"
@@ -156,7 +150,7 @@ def _page(check: Check) -> str:
     lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
     lines += [f"for {kinds} · {runs}", f"{check.severity.value}: {check.harm.why}"]
     lines += [f"{severity.value}: {case}" for severity, case in also.items()]
-    lines += [*(f"mend: {mend} (verify --fix, where the place is sure)" for mend in _mends(check))]
+    lines += [f"mend: {mend} (verify --fix, where the place is sure)" for mend in mends_of(check.code)]
     lines += [f"mend: {check.hint} (by hand)"] if check.hint else []
     lines.append("")
     if why:
@@ -167,20 +161,15 @@ def _page(check: Check) -> str:
     return "\n".join(lines)
 
 
-def all_checks() -> Mapping[str, Check]:
-    """Every check by its code, in the order of the codes."""
-    from bridge.verify.registry import load
-
-    return load()
-
-
 def _find(code: str) -> Check:
     """The check with this code, whatever its case.
 
     Raises:
         ConfigurationError: there is none; the likely meant one is named.
     """
-    checks = all_checks()
+    from bridge.verify.registry import load
+
+    checks = load()
     if (found := checks.get(code.upper())) is not None:
         return found
     raise ConfigurationError(f"no check is called {code!r}.{_meant(code, checks)}")
@@ -192,10 +181,12 @@ def matching(option: str, given: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ConfigurationError: one of them names no check.
     """
+    from bridge.verify.registry import load
+
     wanted = [code.strip().upper() for text in given for code in text.split(",") if code.strip()]
     if not wanted:
         return ()
-    checks = all_checks()
+    checks = load()
     for code in wanted:
         if not any(known.startswith(code) for known in checks):
             raise ConfigurationError(f"{option} {code}: there is no such check.{_meant(code, checks)}")

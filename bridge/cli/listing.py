@@ -48,29 +48,29 @@ class _Listed(NamedTuple):
 
 @click.command()
 @json_option
-def drivers(*, as_json: bool) -> int:
+def drivers(*, as_json: bool) -> None:
     """List the drivers that a name may mean: those of this project, and those that ship with ralph-bridge.
 
     A project's drivers lie in .ralph/drivers, ralph/drivers or drivers. Where an agent has the same name,
     driver:NAME and agent:NAME tell them apart. Scripts are read and not run: `?` (null in JSON) is what only
     running one would tell, as `inspect` does.
     """
-    return _list("driver", as_json=as_json)
+    _list("driver", as_json=as_json)
 
 
 @click.command()
 @json_option
-def agents(*, as_json: bool) -> int:
+def agents(*, as_json: bool) -> None:
     """List the agents that a name may mean: those of this project, and those that ship with ralph-bridge.
 
     A project's agents lie in .ralph/agents or agents. Where a driver has the same name, the name alone means the
     driver; agent:NAME is the agent. Scripts are read and not run: `?` (null in JSON) is what only running one would
     tell, as `inspect` does.
     """
-    return _list("agent", as_json=as_json)
+    _list("agent", as_json=as_json)
 
 
-def _list(kind: Kind, *, as_json: bool) -> int:
+def _list(kind: Kind, *, as_json: bool) -> None:
     from bridge.lookup import named_scripts
     from bridge.setups.projects import project_scripts
 
@@ -79,7 +79,6 @@ def _list(kind: Kind, *, as_json: bool) -> int:
         print_json({f"{kind}s": [_fields(each) for each in found]})
     else:
         show(_table(found))
-    return 0
 
 
 def _read(script: NamedScript) -> _Listed:

@@ -22,18 +22,13 @@ if TYPE_CHECKING:
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option(
-            "--output",
-            metavar="DIR",
-            shell_complete=completes("DIR"),
-            help="Write it into this folder, which is made.",
-        ),
+        click.option("--output", metavar="DIR", shell_complete=completes("DIR"),
+                     help="Write it into this folder, which is made."),
         click.option("--here", is_flag=True, help="Write it into the working folder."),
-        click.option(
-            "--cli", metavar="BINARY", help="The program that the script runs, by name or path.  [default: NAME]"
-        ),
+        click.option("--cli", metavar="BINARY",
+                     help="The program that the script runs, by name or path.  [default: NAME]"),
         click.argument("name"),
-    ):
+    ):  # fmt: skip
         command = option(command)
     return command
 
@@ -49,29 +44,29 @@ def new() -> None:
 
 @new.command()
 @_options
-def driver(*, name: str, cli: str | None, here: bool, output: str | None) -> int:
+def driver(*, name: str, cli: str | None, here: bool, output: str | None) -> None:
     """Write a driver, NAME.sh, and its scenarios, NAME.feature.
 
     They go where the project has its drivers: .ralph/drivers, ralph/drivers, else drivers. Nothing is
     overwritten. For a CLI that nobody has recorded there is an empty NAME.events.jsonl, too: put a run into it, and
     verify judges what the driver makes of it.
     """
-    return _new("driver", name, cli, here=here, output=output)
+    _new("driver", name, cli, here=here, output=output)
 
 
 @new.command()
 @_options
-def agent(*, name: str, cli: str | None, here: bool, output: str | None) -> int:
+def agent(*, name: str, cli: str | None, here: bool, output: str | None) -> None:
     """Write an agent, NAME.sh, and its scenarios, NAME.feature.
 
     They go where the project has its agents: .ralph/agents, else agents. Nothing is overwritten.
     For a CLI that nobody has recorded there is an empty NAME.events.jsonl, too: put a run into it, and
     verify judges what the agent makes of it.
     """
-    return _new("agent", name, cli, here=here, output=output)
+    _new("agent", name, cli, here=here, output=output)
 
 
-def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | None) -> int:
+def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | None) -> None:
     from bridge.lookup import names_agent
     from bridge.scaffold import feature, new_script, workflow
     from bridge.setups.projects import project_scripts
@@ -88,31 +83,29 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     files |= {folder / helper: data for helper, data in script.helpers.items()}
     _write(files)
     named = not here and output is None
-    told = [f"{_shown(path)}{f', a copy of {script.like}' if script.like else ''}", *map(_shown, [*files][1:])]
-    ways = {"driver": "--driver", "agent": "--agent"}
+    written = [f"{_shown(path)}{f', a copy of {script.like}' if script.like else ''}", *map(_shown, [*files][1:])]
     word = _shown(path)
     if named:
         word = name if kind == "driver" or names_agent(name, project_scripts()) else f"agent:{name}"
     steps = [f"ralph-bridge verify {word}", f"ralph-bridge verify --features {word}"]
     steps += [f"ralph-bridge explain {'driver_build_command' if kind == 'driver' else 'agent_invoke'}"]
-    steps += [f"ralph-bridge run {ways[kind]} {word} --dry-run"]
+    steps += [f"ralph-bridge run --{kind} {word} --dry-run"]
     write(
-        "".join(f"wrote {each}\n" for each in told)
+        "".join(f"wrote {each}\n" for each in written)
         + f"\nIn CI, as .github/workflows/{kind}s.yml:\n\n"
         + textwrap.indent(workflow(kind, _shown(path)), "    ")
         + "\nnext: "
         + "\n      ".join(steps)
         + "\n"
     )
-    return 0
 
 
 def _folder(kind: Kind) -> Path:
     """Where the project has such scripts: the first of its folders that is there, else the last of them."""
     from bridge.setups.projects import project_scripts
 
-    places = project_scripts().drivers if kind == "driver" else project_scripts().agents
-    return next((each for each in places if each.is_dir()), places[-1] if places else Path(f"{kind}s"))
+    folders = project_scripts().drivers if kind == "driver" else project_scripts().agents
+    return next((each for each in folders if each.is_dir()), folders[-1] if folders else Path(f"{kind}s"))
 
 
 def _write(files: dict[Path, bytes]) -> None:

@@ -22,20 +22,14 @@ FORMATS = ("text", "md", "json", "html")
 
 
 def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options for what a report looks like, and where it goes."""
-    formats = click.Choice(FORMATS)
-    command = click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        shell_complete=completes("FILE"),
-        help="Write it there.  [default: stdout]",
-    )(command)
-    return click.option("--format", "kind", type=formats, default="text", show_default=True)(command)
+    output = click.option("-o", "--output", metavar="FILE", shell_complete=completes("FILE"),
+                          help="Write it there.  [default: stdout]")  # fmt: skip
+    return click.option("--format", "kind", type=click.Choice(FORMATS), default="text", show_default=True)(
+        output(command)
+    )
 
 
 def write_report(text: str, output: str | None) -> None:
-    """Print a report, or write it to a file."""
     if output is None:
         write(text)
     else:
@@ -46,14 +40,13 @@ def write_report(text: str, output: str | None) -> None:
 @click.command()
 @loop_option
 @project_option
-@click.option(
-    "--run", "run", metavar="ID", help="The run to report, by its id or the beginning of it.  [default: the last]"
-)
+@click.option("--run", "run", metavar="ID",
+              help="The run to report, by its id or the beginning of it.  [default: the last]")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Report all runs that there are records of.")
 @report_options
 def report(
     *, setup_name: str | None, project: str | None, run: str | None, every: bool, kind: str, output: str | None
-) -> int:
+) -> None:
     """Report what a run was: why it ended, turns and failures, time, tokens and money, tasks, commits, files.
 
     Read from the loop's records and from git, in every kind of setup; nothing is written but --output. What
@@ -75,4 +68,3 @@ def report(
         for path, count in found.skipped.items():
             say(f"note: {path}: {plural(count, 'line')} of more than {LONGEST_LINE >> 20} MiB: not ours, skipped")
         write_report(formats.FORMATS[kind](found), output)
-        return 0

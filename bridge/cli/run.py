@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,6 @@ class _Run(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Look whose words these are."""
         words = list(args)
         owner = None if extra.get("resilient_parsing") else _owner(words)
         context = super().make_context(info_name, args if owner is None else [], parent, **extra)
@@ -46,7 +46,6 @@ class _Run(click.Command):
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the loop."""
         if ctx.obj is None:
             return super().invoke(ctx)
         kind, folder, words = ctx.obj
@@ -58,10 +57,10 @@ class _Run(click.Command):
 def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
     """The kind that has words of its own and the project of that kind, if these are about one."""
     named: dict[str, str] = {}
-    for at, word in enumerate(words):
+    for word, following in zip_longest(words, words[1:]):
         option, equals, value = word.partition("=")
-        if option in ("--project", "--setup") and (equals or at + 1 < len(words)):
-            named[option] = value if equals else words[at + 1]
+        if option in ("--project", "--setup") and (equals or following is not None):
+            named[option] = value if equals else following
     name = named.get("--setup")
     folder = Path(named["--project"]) if "--project" in named else project_folder(None)
     own = {each for each, kind in kinds().items() if kind.own_words}

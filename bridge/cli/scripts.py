@@ -71,7 +71,7 @@ def call(
 @settings_option
 def command(
     driver_name: str, prompt: str, context: str, session: str, live: bool, form: str, settings: dict[str, str]
-) -> int:
+) -> None:
     """Print the command line that DRIVER (a path or a name) builds for the prompt file PROMPT."""
     from bridge.cli._call import load_driver
 
@@ -87,7 +87,6 @@ def command(
             write("".join(f"{argument}\0" for argument in argv))
         else:
             write(shlex.join(argv) + "\n")
-    return 0
 
 
 @click.command(name="session-id")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @project_option
 @setup_option
-def adopt(*, project: str | None, setup_name: str | None) -> int:
+def adopt(*, project: str | None, setup_name: str | None) -> None:
     """Put a stand-in in the place of the setup's own controller.
 
     Whoever starts the controller (`./ralph plan 3`) gets ralph-bridge from then on, with the same words, messages
@@ -41,13 +41,12 @@ def adopt(*, project: str | None, setup_name: str | None) -> int:
         write(f"an older original was there: it is {done.set_aside} now\n")
     what = "is ralph-bridge's stand-in now" if done.changed else "is ralph-bridge's stand-in already"
     write(f"{done.message or f'{done.controller} {what}; the original is {done.original}'}\n")
-    return 0
 
 
 @click.command()
 @project_option
 @setup_option
-def eject(*, project: str | None, setup_name: str | None) -> int:
+def eject(*, project: str | None, setup_name: str | None) -> None:
     """Put the setup's own controller back, byte for byte.
 
     `ralph` of a user who has adopted several frankbria projects is put back with the last of them; in any folder,
@@ -59,7 +58,6 @@ def eject(*, project: str | None, setup_name: str | None) -> int:
     done = installations()[setup.name].eject(setup)
     what = "is the original again" if done.changed else "is the original: there is nothing to undo"
     write(f"{done.message or f'{done.controller} {what}'}\n")
-    return 0
 
 
 def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> Setup:
@@ -79,7 +77,7 @@ def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> S
 
 @click.command()
 @project_option
-def reset(*, project: str) -> int:
+def reset(*, project: str) -> None:
     """Close an open circuit breaker, and clear whatever else blocks the next start.
 
     This works in every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
@@ -95,7 +93,6 @@ def reset(*, project: str) -> int:
         folder = project_folder(project)
         done = clear(folder)
         write("".join(f"{tame(line)}\n" for line in done) or "nothing to reset\n")
-        return 0
 
 
 @click.command(

@@ -154,8 +154,7 @@ def run(context: click.Context, /, **given: Any) -> int:
 @project_option
 @jobs_option
 @click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict.")
-@click.option("--max-cost", type=_above_zero, metavar="USD", help="Another cap than before.")
-@click.option("--max-tokens", type=_above_zero, metavar="N", help="Another cap than before.")
+@run_options("max_cost", "max_tokens", max_cost="Another cap than before.", max_tokens="Another cap than before.")
 @notify_options
 @executor_option
 @insecure_option

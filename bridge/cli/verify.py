@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,17 +75,11 @@ def _named(script: str) -> str:
               help="Also write a report to a file, of any of these kinds; may be repeated.")  # fmt: skip
 @click.option("--select", metavar="RB...", shell_complete=completes("RB"), multiple=True,
               help="Run only these checks: codes or their beginnings, separated by commas.")  # fmt: skip
-@click.option(
-    "--ignore", metavar="RB...", shell_complete=completes("RB"), multiple=True, help="Leave these checks out."
-)
+@click.option("--ignore", metavar="RB...", shell_complete=completes("RB"), multiple=True,
+              help="Leave these checks out.")  # fmt: skip
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of scripts to verify at a time.  [default: one per CPU, at most 4]",
-)
+@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N",
+              help="Number of scripts to verify at a time.  [default: one per CPU, at most 4]")  # fmt: skip
 @click.option("--static", is_flag=True, help="Run only the checks that don't run the scripts.")
 @click.option("--fix", is_flag=True,
               help="Show, as a diff, the mends of findings that have a safe one.")  # fmt: skip
@@ -99,22 +94,15 @@ def _named(script: str) -> str:
 @click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Show one line per script on stderr.")
 def verify(
+    *,
     paths: tuple[str, ...],
     kind: str,
     reports: list[tuple[str, str]],
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
     strict: bool,
-    jobs: int | None,
-    static: bool,
-    fix: bool,
-    write: bool,
-    coverage: bool,
-    features: bool,
-    timeout: float | None,
     no_progress: bool,
     quiet: bool,
     verbose: bool,
+    **of_checks: Any,
 ) -> int:
     """Verify that drivers and agents, given as files, folders or names, meet the contract.
 
@@ -124,37 +112,7 @@ def verify(
     Exit codes: 0 meets the contract; 1 violates it (errors; with --strict also warnings); 2 usage; 4 the
     environment is not ready, or a mend can't be written.
     """
-    of_checks = {
-        "--select": select, "--ignore": ignore, "--static": static, "--fix": fix, "--coverage": coverage,
-        "--jobs": jobs, "--timeout": timeout,
-    }  # fmt: skip
-    given = [name for name, on in of_checks.items() if on]
-    if write and not fix:
-        raise ConfigurationError("--write writes the mends that --fix finds: give both; --fix alone shows them")
-    coverage = coverage or "lcov" in (kind, *dict(reports))
-    if coverage and static:
-        raise ConfigurationError("--coverage tells what was run, and --static runs nothing: leave one of them out")
-    if features:
-        if given:
-            raise ConfigurationError(f"{', '.join(given)} can't be combined with --features, which runs no checks")
-        from bridge.verify.gherkin.features import run
-
-        events = run(paths, strict=strict)
-    else:
-        options: dict[str, Any] = {
-            "select": matching("--select", select),
-            "ignore": matching("--ignore", ignore),
-            "static_only": static,
-        }
-        if jobs is not None:
-            options["jobs"] = jobs
-        if timeout is not None:
-            options["timeout"] = timeout
-        if fix:
-            options["mending"] = "write" if write else "show"
-        if coverage:
-            options["coverage"] = True
-        events = _checks(paths, options)
+    events = _checks(paths, of_checks, lcov="lcov" in (kind, *dict(reports)), strict=strict)
     progress = _Progress(off=no_progress or quiet, verbose=verbose)
     with guarded("interrupted: the scripts and everything they had started were ended"):
         finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
@@ -163,12 +121,33 @@ def verify(
     return 1 if finished.errors or (strict and finished.warnings) else 0
 
 
-def _checks(paths: Sequence[str], options: dict[str, Any]) -> Generator[Event]:
-    from importlib import import_module
-    from pathlib import Path
+_OF_CHECKS = ("select", "ignore", "static", "fix", "coverage", "jobs", "timeout")
 
-    engine = import_module("bridge.verify.engine")
-    yield from engine.verify([Path(path) for path in paths], **options)
+
+def _checks(paths: Sequence[str], given: dict[str, Any], *, lcov: bool, strict: bool) -> Generator[Event]:
+    """What is asked for, as events to come; what can't be asked together is refused at once."""
+    if given["write"] and not given["fix"]:
+        raise ConfigurationError("--write writes the mends that --fix finds: give both; --fix alone shows them")
+    coverage = given["coverage"] or lcov
+    if coverage and given["static"]:
+        raise ConfigurationError("--coverage tells what was run, and --static runs nothing: leave one of them out")
+    if given["features"]:
+        if named := ", ".join(f"--{name}" for name in _OF_CHECKS if given[name]):
+            raise ConfigurationError(f"{named} can't be combined with --features, which runs no checks")
+        from bridge.verify.gherkin.features import run
+
+        return run(paths, strict=strict)
+    options = {name: given[name] for name in ("jobs", "timeout")}
+    options |= {name: matching(f"--{name}", given[name]) for name in ("select", "ignore")}
+    if given["fix"]:
+        options["mending"] = "write" if given["write"] else "show"
+    return _of_engine(paths, options | {"static_only": given["static"], "coverage": coverage})
+
+
+def _of_engine(paths: Sequence[str], options: dict[str, Any]) -> Generator[Event]:
+    from bridge.verify.engine import verify  # when the first event is asked for: what can be refused was
+
+    yield from verify([Path(path) for path in paths], **options)
 
 
 def _consume(
@@ -245,7 +224,6 @@ class _Progress:
         self._drawn = False
 
     def take(self, event: Event) -> None:
-        """Show where the run is."""
         if isinstance(event, RunStarted):
             self._total = len(event.scripts)
         elif isinstance(event, ScriptStarted):

@@ -38,10 +38,7 @@ FLAG, VALUE, SEVERAL, OPTIONAL = "flag", "value", "several", "optional"
 
 @dataclass(frozen=True)
 class Cli:
-    """What one CLI accepts, and how it behaves.
-
-    `refusal` is what it prints about an option that it doesn't know, `refused` the status it exits with.
-    """
+    """`refusal`: what it prints about an option that it doesn't know. `refused`: its exit status then."""
 
     options: dict[str, str]
     run: Callable[[Invocation], None]
@@ -111,7 +108,6 @@ def fail(message: str, status: int = 1) -> NoReturn:
 
 
 def emit(**event: Any) -> None:
-    """Print one event as one line, at once."""
     sys.stdout.write(json.dumps(event, separators=(",", ":"), ensure_ascii=False) + "\n")
     sys.stdout.flush()
     time.sleep(float(os.environ.get("RALPH_DEMO_DELAY", "0")))
@@ -127,7 +123,6 @@ def tokens(prompts: list[str]) -> tuple[int, int]:
 
 
 def cost(given: int, made: int) -> float:
-    """Their price in dollars, at 3 and 15 a million."""
     return round((3 * given + 15 * made) / 1e6, 6)
 
 
@@ -422,7 +417,6 @@ def open_session(cli: Cli, run: Invocation, resume: str) -> None:
 
 
 def git(*arguments: str) -> bool:
-    """Run git quietly in the project and say whether it succeeded."""
     quiet = subprocess.DEVNULL
     return subprocess.run(["git", *arguments], stdin=quiet, stdout=quiet, stderr=quiet, check=False).returncode == 0
 
@@ -467,7 +461,6 @@ def work(run: Invocation) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Behave as the CLI named by the first argument."""
     name, *rest = argv
     cli = CLIS[name]
     if rest == ["--version"]:

@@ -153,7 +153,6 @@ _COLUMNS = ("turn", "began", "took", "result", "in", "out", "cached", "cost", "f
 
 
 def _page(run: Run, draw: Callable[..., str]) -> dict[str, Any]:
-    """What the template shows of a run."""
     happenings = sorted(
         [Happening(turn.began, turn.seconds, turn, None) for turn in run.turns]
         + [Happening(wait.began, wait.seconds, None, wait) for wait in run.waits],

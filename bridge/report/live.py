@@ -180,9 +180,9 @@ def running_loops(known: dict[str, LiveLoop], now: float) -> dict[str, LiveLoop]
     """The loops of this machine that are at work, by their runs; those that are known are looked at again."""
     found = {}
     for each in loops(registry()):
-        place = known[each.run_id].loop if each.run_id in known else loop_at(each.project, each.state)
-        if place is not None:
-            live = known.get(each.run_id) or LiveLoop(place)
+        loop = known[each.run_id].loop if each.run_id in known else loop_at(each.project, each.state)
+        if loop is not None:
+            live = known.get(each.run_id) or LiveLoop(loop)
             try:
                 live.look(now)
             except BridgeError:

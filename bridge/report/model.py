@@ -101,11 +101,10 @@ class Run:
     @property
     def failures(self) -> dict[str, int]:
         """Of turns, by kind."""
-        kinds = ("failed", "timeout", "limit", "interrupted")
         counted: Counter[str] = Counter(
             turn.result for turn in self.turns if turn.failed or turn.result in ("limit", "interrupted")
         )
-        return {kind: counted[kind] for kind in kinds if counted[kind]}
+        return {kind: counted[kind] for kind in ("failed", "timeout", "limit", "interrupted") if counted[kind]}
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -258,7 +257,7 @@ def _lines(path: Path, skipped: Counter[Path]) -> Iterator[dict[str, Any]]:
 
 
 def _standing(run: Run, state: Path) -> Run:
-    """Say of a run without an end whether it is at work or was killed."""
+    """A run without an end is at work, or was killed."""
     if run.ended is not None:
         return run
     last = max((run.began, *(turn.began + turn.seconds for turn in run.turns)))
@@ -273,7 +272,6 @@ def _standing(run: Run, state: Path) -> Run:
 
 
 def _with_git(run: Run, loop: LoopPlace) -> Run:
-    """Ask git what was committed in a run."""
     before, after = run.heads
     repository = None if before is None else find_repository(loop.project, loop.files)
     if before is None or repository is None:

@@ -84,7 +84,6 @@ class SwarmReport:
 
     @property
     def seconds(self) -> float:
-        """How long it took, or has taken."""
         return max(self.ended - self.began, 0.0)
 
     @property

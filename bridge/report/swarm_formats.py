@@ -40,7 +40,6 @@ _CLASSES = {
 
 
 def text(report: SwarmReport) -> str:
-    """For a terminal, 80 columns wide where names allow."""
     return "\n".join((f"{report.seen['project']} · {report.setup}", "", *_as_text(report))) + "\n"
 
 
