@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-VARIABLE = "_RALPH_BRIDGE_COMPLETE"
-"""Set when a shell asks for completions."""
 _CODES = re.compile(r"(?P<title>Exit codes[^:]*): (?P<codes>\d+ [a-z].*)", re.DOTALL)
 _NEXT = re.compile(r"[,;.]\s+(?=\d+(?: and \d+)? [a-z])")
 _ITEM = re.compile(r"(\d+(?: and \d+)?) (.*)", re.DOTALL)

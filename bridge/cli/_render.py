@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from bridge.setups.model import Opened
 
 
+AT_OPEN_BREAKER = "next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown"
+"""What can be done when a circuit breaker has ended a loop."""
 _A_DAY = 86_400
 
 

@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Literal, TextIO
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-AT_OPEN_BREAKER = "next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown"
-"""What can be done when a circuit breaker has ended a loop."""
-
 Colours = Literal["none", "ours", "any"]
 
 COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli._options import taken_notify
-from bridge.cli._render import Renderer, drive, work_of
-from bridge.cli._terminal import AT_OPEN_BREAKER, print_json, say
+from bridge.cli._render import AT_OPEN_BREAKER, Renderer, drive, work_of
+from bridge.cli._terminal import print_json, say
 from bridge.loop.caps import VARIABLES
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.setups.options import RunOptions

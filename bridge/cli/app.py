@@ -10,7 +10,7 @@ import click
 from bridge import setups
 from bridge._version import __version__
 from bridge.cli._failures import exit_code, say_error
-from bridge.cli._help import VARIABLE, Group, write_commands
+from bridge.cli._help import Group, write_commands
 from bridge.cli._terminal import say, say_all
 from bridge.resources import likely
 
@@ -60,6 +60,9 @@ SECTIONS = {
 """Commands in sections: the module (which has a click command of that name, ``-`` as ``_``), and a line of help."""
 
 COMMANDS = {name: command for commands in SECTIONS.values() for name, command in commands.items()}
+
+_COMPLETE = "_RALPH_BRIDGE_COMPLETE"
+"""Set when a shell asks for completions: click's name for it."""
 
 _HIDDEN = {
     "stand-in": ("bridge.cli.setups", "What `adopt` puts in a controller's place runs this."),
@@ -121,7 +124,7 @@ def run_app(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    if VARIABLE in os.environ:  # a shell asks for completions, and click answers
+    if _COMPLETE in os.environ:  # a shell asks for completions, and click answers
         from bridge.cli.completion import register
 
         register()

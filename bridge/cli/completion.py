@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
 
-from bridge.cli._help import VARIABLE
 from bridge.cli._terminal import write
 
 if TYPE_CHECKING:
@@ -34,9 +33,10 @@ def completion(context: click.Context, shell: str) -> None:
 
     bash has to be 4.4 or newer; in zsh, the line stands behind compinit.
     """
-    made = get_completion_class(shell)
+    made, root = get_completion_class(shell), context.find_root()
     assert made is not None, f"click has no completion for {shell}"
-    script = made(context.find_root().command, {}, "ralph-bridge", VARIABLE).source()
+    variable = f"_{root.info_name}_COMPLETE".replace("-", "_").upper()  # as click names it
+    script = made(root.command, {}, "ralph-bridge", variable).source()
     write(script.rstrip("\n") + "\n")
 
 

@@ -24,7 +24,7 @@ from bridge.cli._options import (
     taken_unserved,
     unserved_options,
 )
-from bridge.cli._terminal import AT_OPEN_BREAKER, say
+from bridge.cli._terminal import say
 from bridge.setups import PLAIN, detect, kinds
 from bridge.setups.options import RunOptions, check
 from bridge.setups.projects import choose
@@ -134,7 +134,7 @@ def run_kind(kind: SetupKind, folder: Path, setup: Setup | None, options: RunOpt
         options: those that don't apply are refused.
         quiet: no line per step.
     """
-    from bridge.cli._render import Renderer, drive, exit_code, first_line, preview
+    from bridge.cli._render import AT_OPEN_BREAKER, Renderer, drive, exit_code, first_line, preview
     from bridge.cli._view import view
     from bridge.git.ignore import unignored
 

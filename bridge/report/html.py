@@ -55,17 +55,10 @@ class Happening(NamedTuple):
         turn = self.turn
         if turn is None:
             return ()
-        return (
-            str(turn.turn),
-            timestamps.clock(turn.began),
-            duration(turn.seconds),
-            turn.result,
-            *(facts.tokens(getattr(turn, name)) for name in _USED),
-            facts.money(turn.cost_usd),
-            facts.UNKNOWN if turn.files_changed is None else str(turn.files_changed),
-            facts.UNKNOWN if turn.plan is None else "{}/{}".format(*turn.plan),
-            one_line(turn.log),
-        )
+        row = facts.turn_row(turn)
+        used = (facts.tokens(getattr(turn, name)) for name in _USED)
+        plan = facts.UNKNOWN if turn.plan is None else "{}/{}".format(*turn.plan)
+        return (*row[:4], *used, *row[5:7], plan, one_line(turn.log))
 
     @property
     def more(self) -> str:
