@@ -137,11 +137,11 @@ def _checks(paths: Sequence[str], given: dict[str, Any], *, lcov: bool, strict: 
         from bridge.verify.gherkin.features import run
 
         return run(paths, strict=strict)
-    options = {name: given[name] for name in ("jobs", "timeout")}
-    options |= {name: matching(f"--{name}", given[name]) for name in ("select", "ignore")}
-    if given["fix"]:
-        options["mending"] = "write" if given["write"] else "show"
-    return _of_engine(paths, options | {"static_only": given["static"], "coverage": coverage})
+    options: dict[str, Any] = {name: matching(f"--{name}", given[name]) for name in ("select", "ignore")}
+    options |= {name: given[name] for name in ("jobs", "timeout") if given[name] is not None}
+    options |= {"coverage": True} if coverage else {}
+    options |= {"mending": "write" if given["write"] else "show"} if given["fix"] else {}
+    return _of_engine(paths, options | {"static_only": given["static"]})
 
 
 def _of_engine(paths: Sequence[str], options: dict[str, Any]) -> Generator[Event]:
