@@ -55,7 +55,6 @@ class Absent(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """What is so without the hook, in words."""
         if self.stub:
             return "the default stub answers"
         if self.status is not None:

@@ -34,8 +34,6 @@ _ENOUGH = 12  # turns after which nobody believes that it ends by itself
 
 
 class AgentRun(NamedTuple):
-    """One iteration: its status, what the display showed, and stderr."""
-
     status: int
     shown: str
     stderr: str
@@ -68,7 +66,6 @@ class AgentTrial:
 
 
 def try_agent(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
-    """Run an agent's hooks on prompts of several kinds, and yield what is found."""
     here = Path.cwd()
     home = here / ".ralph"
     home.mkdir(exist_ok=True)

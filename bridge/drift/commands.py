@@ -155,7 +155,6 @@ def program_in(argv: Sequence[str], cli: str) -> list[str] | None:
 
 
 def _started_by(words: list[str]) -> list[str]:
-    """What stands behind a launcher's own options, assignments and operands."""
     name = os.path.basename(words[0])
     launcher, at = _LAUNCHERS[name], 1
     while at < len(words):

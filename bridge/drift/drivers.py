@@ -60,7 +60,6 @@ class DriverTrial:
 
 
 def try_driver(script: Path, model: ScriptedModel) -> Iterator[DriftFinding]:
-    """Run a driver's commands of every kind, and yield what is found."""
     with Driver.load(script, cwd=os.getcwd(), env=dict(os.environ)) as driver:
         trial = DriverTrial(driver, model)
         first = trial.run(turns=work_turns(work=WORK))

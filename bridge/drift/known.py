@@ -116,13 +116,11 @@ _FACTS = (
 
 @cache
 def pins() -> Mapping[str, str]:
-    """The recorded version of each CLI, by the program's name."""
     package = json.loads((shipped("vendor") / "package.json").read_text(encoding="utf-8"))
     return {program_of_package(name): version for name, version in package["dependencies"].items()}
 
 
 def pin_of(cli: str) -> str:
-    """The recorded version of a program, by its name or path; '' when there is none."""
     return pins().get(os.path.basename(cli), "")
 
 

@@ -110,7 +110,6 @@ class CliRun:
                 yield event
 
     def kinds(self) -> list[str]:
-        """The types of the events in its output, each once."""
         return list(dict.fromkeys(str(event.get("type")) for event in self.events()))
 
     def offered(self) -> frozenset[str]:
@@ -120,7 +119,6 @@ class CliRun:
         return frozenset((*self.tools, *names))
 
     def field_of(self, value: str) -> str:
-        """The field of an event that has that value, or ''."""
         return next((name for event in self.events() for name, each in event.items() if each == value), "")
 
     def complaint(self) -> str:

@@ -116,7 +116,6 @@ class Machine:
     @classmethod
     @contextmanager
     def here(cls, env: Mapping[str, str]) -> Iterator[Machine]:
-        """One with a home that is gone afterwards."""
         with tempfile.TemporaryDirectory(prefix="ralph-bridge-drift-", ignore_cleanup_errors=True) as folder:
             home = Path(folder)
             (home / "tmp").mkdir()
@@ -138,7 +137,6 @@ class Machine:
         return "", first[:200] if status is not None else f"it did not answer within {_TIMEOUT:g} s"
 
     def help_of(self, path: tuple[str, ...]) -> Help | None:
-        """The help of a program (its path first) or of one of its commands."""
         if path not in self._helps:
             status, text = self._ask(*path, "--help")
             # Some end with an error after their help; of a command that there isn't, the text is its parent's.

@@ -90,7 +90,6 @@ def turns_of(data: Iterable[Mapping[str, Any]]) -> list[ModelTurn]:
 
 
 def as_data(turns: Iterable[ModelTurn]) -> list[dict[str, Any]]:
-    """Write turns as JSON data, without what is as usual."""
     usual = asdict(ModelTurn())
     return [{key: value for key, value in asdict(turn).items() if value != usual[key]} for turn in turns]
 

@@ -38,8 +38,6 @@ class Hunk(NamedTuple):
 
 
 class Example(NamedTuple):
-    """The whole facet in one case, before and after."""
-
     case: Case
     old: Facet
     new: Facet

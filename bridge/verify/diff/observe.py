@@ -165,7 +165,6 @@ class _Observer:
         self.observations.append(Observation(hook, case, facets))
 
     def outcome(self, result: HookResult) -> dict[str, Facet]:
-        """The facets of a call: what it answered, or how it ended."""
         if result.trouble:
             ended = {"exited": f"calls exit {result.status}", "hung": "hangs"}
             return {"outcome": (ended.get(result.trouble, result.trouble),)}

@@ -52,8 +52,6 @@ class ExampleDriver(_Example):
 
 
 class ExampleAgent(_Example):
-    """An agent whose CLI is a stand-in that keeps what it was given."""
-
     def __init__(self, script: Path, folder: Path) -> None:
         super().__init__(script, folder)
         self._bin = folder / "bin"
@@ -72,7 +70,6 @@ class ExampleAgent(_Example):
                 pass
 
     def command(self) -> list[str] | None:
-        """What the CLI was run with; None when it wasn't."""
         path = self.folder / "argv"
         if not path.exists():
             return None

@@ -135,8 +135,6 @@ def chosen(tags: Sequence[str], scripts: Iterable[Path]) -> list[Path | None]:
 
 
 class Scenarios:
-    """The plugin object of a run that asks for scenarios."""
-
     def __init__(self, config: pytest.Config) -> None:
         if find_spec("pytest_bdd") is None:
             raise pytest.UsageError("--ralph-driver needs pytest-bdd: pip install 'ralph-bridge[features]'")

@@ -99,7 +99,6 @@ class AgentProbe(AgentRuns):
         return best if best is None or self.knows_cli() or best.comparison.shows else None
 
     def tears(self, recording: Recording) -> bool:
-        """Whether a text that comes in pieces is torn in the response, where it is whole when it comes at once."""
         pieces = recording.in_pieces()
         return pieces is not None and not self._extract(pieces).comparison.shows
 
@@ -176,7 +175,6 @@ class AgentProbe(AgentRuns):
 
     @once
     def display_clean(self) -> DisplayRun | None:
-        """On the recorded output; None when it isn't known which."""
         shown = self._display(self.recording())
         if shown is not None and not (shown.first or shown.last):
             self.miss("agent_format_display shows nothing", "does")

@@ -327,6 +327,5 @@ class AgentRuns(Probe):
         return None if ran.status == TOO_LONG else HookResult("agent_post_iteration", ran.status, "", ran.err)
 
     def watched(self) -> list[Watched]:
-        """What the shell was before and after the hooks that run in the main shell."""
         self.optional()
         return self._watched

@@ -147,7 +147,6 @@ class Probe(Bench):
         return self._shell
 
     def _guess_cli(self) -> None:
-        """Give a scripted CLI to the programs that the script looks for."""
         with contextlib.suppress(OSError), open(self.script, errors="replace") as file:
             text = file.read()
             self.scratch.mention(text)

@@ -54,7 +54,6 @@ class Box(NamedTuple):
 
 @cache
 def box() -> Box:
-    """Find out what can be had here: asked once, by trying."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/bin", "/bin"])
     unshare, setpriv = shutil.which("unshare", path=path), shutil.which("setpriv", path=path)
     fewer = [setpriv, "--bounding-set", _CAPABILITIES, "--"] if setpriv and os.geteuid() == 0 else []

@@ -65,7 +65,6 @@ class DriverProbe(Probe):
         self._live: dict[Build, LiveCommand | None] = {}
 
     def prepare(self, shell: Shell) -> None:
-        """The default stubs of the contract, the loop's functions, and the settings as a host has them."""
         shell.execute(loop_functions())
         for name, hook in driver_contract().hooks.items():
             if hook.default_stub is not None:
@@ -335,7 +334,6 @@ CLAUDE_CMD_ARGS=()
         return live
 
     def live_again(self, case: Build) -> LiveCommand | None:
-        """The same without emptying LIVE_CMD_ARGS first."""
         built = self.build_again(case)
         if not built.ok or not isinstance(built.value, list):
             return None

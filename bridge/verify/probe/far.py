@@ -198,7 +198,6 @@ class StandIns(NamedTuple):
         return Arrival(given, environment, "" if given else refused, self.unfollowed(), status)
 
     def unfollowed(self) -> str:
-        """The first program since the last time that may have started another one, and is not followed."""
         return self._note("unfollowed").partition("\n")[0]
 
     def _note(self, name: str) -> str:

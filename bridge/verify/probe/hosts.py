@@ -23,7 +23,6 @@ class Stdin(NamedTuple):
 
 
 def with_stdin(probe: DriverProbe, case: Build, mode: str) -> Stdin | None:
-    """Build with PROMPT_ON_STDIN set to `mode`; None when the hook did not come back."""
     answer = probe.build_apart(case, f"CLAUDE_CMD_STDIN=\nPROMPT_ON_STDIN={quote(mode)}", also="CLAUDE_CMD_STDIN")
     if answer.trouble:
         return None

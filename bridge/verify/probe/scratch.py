@@ -122,7 +122,6 @@ class Scratch:
         self._system.insert(0, str(folder))
 
     def _made(self) -> list[str]:
-        """What mktemp has made outside of here, as far as it is still there."""
         with contextlib.suppress(OSError):
             lines = (self.control / "made").read_text(errors="surrogateescape").splitlines()
             own = (f"{self.root}/", f"{os.path.realpath(self.root)}/")
@@ -134,7 +133,6 @@ class Scratch:
         return []
 
     def environment(self) -> dict[str, str]:
-        """For a bash: little, and nothing of the caller's but its locale and its programs."""
         kept = {n: v for n, v in os.environ.items() if n == "LANG" or n.startswith("LC_")}
         own = {"HOME": str(self.home), "TMPDIR": str(self.root / "tmp"), "PATH": self.path, "TERM": "dumb"}
         return kept | own | {"USER": "ralph", "LOGNAME": "ralph"}
@@ -218,7 +216,6 @@ class Scratch:
             gate.unlink()
 
     def recorded(self, name: str) -> str:
-        """What the CLI was given behind the gate: its ``argv`` (separated by NUL), ``stdin`` or ``cwd``."""
         try:
             return (self.control / name).read_bytes().decode("utf-8", "surrogateescape")
         except FileNotFoundError:

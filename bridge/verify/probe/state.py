@@ -191,8 +191,6 @@ class Watched(NamedTuple):
 
 
 class StrictRun(NamedTuple):
-    """How far the script came in a plain bash with errexit, as the controllers have it."""
-
     loaded: bool
     reached: tuple[str, ...]
     status: int

@@ -178,7 +178,6 @@ def wrapped(line: str, width: int, indent: int = 8) -> str:
 
 
 def reached(coverage: Coverage) -> str:
-    """How much of a script was reached, in a few words."""
     lines, known = len(coverage.lines), coverage.known_branches
     taken = sum(bool(branch.taken) for branch in known)
     of_them = f"{coverage.hit} of {plural(lines, 'line')}{f' ({100 * coverage.hit // lines} %)' if lines else ''}"
