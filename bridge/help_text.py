@@ -137,6 +137,11 @@ class OptionError(NamedTuple):
     reason: str
     hint: str = ""
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is the option itself that the command doesn't know, and not its value."""
+        return self.reason == _NO_OPTION
+
 
 class Taken(NamedTuple):
     """An option of a command line, and the words that the CLI takes for its values.

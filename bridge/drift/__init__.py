@@ -181,7 +181,7 @@ def _options(
 
 def _option_finding(error: OptionError, specials: Sequence[str], *, accepted: bool) -> DriftFinding:
     detail = f"{error.option} {error.reason} {error.command} ({', '.join(specials)})"
-    if accepted and not error.hint.startswith("it takes"):
+    if accepted and error.is_unknown:
         # An option that isn't listed and is accepted all the same is hidden, not gone.
         return warning("options", f"{detail}; accepted when run", "it is hidden: a later version may drop it")
     hint = "the CLI has dropped it, or it belongs to another command: leave it out"
