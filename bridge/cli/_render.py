@@ -219,11 +219,11 @@ def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:
 
 
 def _named(tool: Driver | Agent | str) -> str:
-    from bridge.agent import Agent
+    from bridge.driver import Driver  # an agent's module costs a driver's loop its start
 
     if isinstance(tool, str):
         return tool
-    kind, name = ("agent", tool.cli) if isinstance(tool, Agent) else ("driver", tool.display_name())
+    kind, name = ("driver", tool.display_name()) if isinstance(tool, Driver) else ("agent", tool.cli)
     return f"{name} · {kind} {shown_script(tool.script)}"
 
 

@@ -21,7 +21,6 @@ from bridge.loop.events import (
     Waiting,
 )
 from bridge.loop.logs import shown_text
-from bridge.setups.dot_ralph.policy import FolderState
 from bridge.turn.progress import last_sentence
 from bridge.wording import duration, tame
 
@@ -197,9 +196,8 @@ class Bottom:
         now = self._clock()
         of = f"/{self._most}" if self._most else ""
         first = [f"iteration {self._iteration}{of}", duration(now - self._began)]
-        if isinstance(self._state, FolderState):
-            first.append(f"{self._state.calls.left(self._calls)} of {self._calls} calls left")
-            first.append(f"breaker {self._state.breaker.state}")
+        if self._state is not None:
+            first += self._state.facts(self._calls)
         if self._plan is not None and self._plan.total:
             first.append(f"{self._plan.done} of {self._plan.total} tasks")
         found = [" · ".join(first)]

@@ -105,6 +105,11 @@ class LoopState:
     previous: str = ""
     changed: str = ""
 
+    def facts(self, calls_per_hour: int) -> tuple[str, ...]:
+        """Give what a live view shows of it beside the iteration; `calls_per_hour` are allowed."""
+        del calls_per_hour
+        return ()
+
 
 LIMITS = ("api_limit", "rate_limit", "tokens_per_hour")
 """Reasons of waits for the end of a limit: a provider's, or one that the user has set per hour."""

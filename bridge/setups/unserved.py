@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import read_bytes
-from bridge.setups.assignments import read_assignments
 from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ def _sources(
 def _assigned(text: str, env: Mapping[str, str]) -> Mapping[str, Assigned]:
     if not any(key in text for key in (*KEYS, _DRIVER)):
         return {}
+    from bridge.setups.assignments import read_assignments
+
     return read_assignments(text, env).found
 
 

@@ -46,6 +46,9 @@ class FolderState(LoopState):
     calls: Calls = _NO_CALLS
     output_length: int | None = None
 
+    def facts(self, calls_per_hour: int) -> tuple[str, ...]:
+        return f"{self.calls.left(calls_per_hour)} of {calls_per_hour} calls left", f"breaker {self.breaker.state}"
+
 
 def state_of(event: IterationStarted | IterationEnded | Waiting | LoopEnded | LoopInterrupted) -> FolderState:
     assert isinstance(event.state, FolderState)
