@@ -223,8 +223,8 @@ class SetupKind:
         own_files: which files are the loop's own, and so no work; with the folder of the setup's files.
         logs: folder of logs, with the records of turns and runs, relative to its state.
         steps: a log of its steps for people, likewise; '': there is none.
-        texts: what the agent says: the newest file of each sort, given its state.
-        traces: files whose time says when it was last at work, given project and state.
+        texts: what the agent says: the newest file of each sort, given its state; by default ``live.log`` in it.
+        traces: files whose time says when it was last at work, given project and state; by default ``status.json``.
         overview: where it stands, ready for JSON, and what its own files say of its end.
         rows: the same for people.
         checks: what `doctor` looks at, and the checks.

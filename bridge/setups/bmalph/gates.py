@@ -28,27 +28,6 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 @dataclass(frozen=True, slots=True)
-class GateSettings:
-    """Quality gates; '' for no command. `commands` are separated by semicolons, `timeout` is seconds for each."""
-
-    test_command: str = ""
-    commands: str = ""
-    mode: Literal["warn", "block", "circuit-breaker"] = "warn"
-    timeout: float = 120.0
-    on_completion_only: bool = False
-
-    @classmethod
-    def of(cls, settings: Settings) -> GateSettings:
-        return cls(
-            settings.test_command,
-            settings.quality_gates,
-            settings.quality_gate_mode,  # type: ignore[arg-type]
-            settings.quality_gate_timeout,
-            settings.quality_gate_on_completion_only,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class CommandRun:
     """Of a gate; `exit_code` 124 means that its time was up, `seconds` are whole ones."""
 
@@ -177,7 +156,7 @@ def failing_sentences(gates: GateResults | None) -> tuple[str, ...]:
 
 
 def check(
-    settings: GateSettings,
+    settings: Settings,
     analysis: Analysis,
     *,
     project: Path,
@@ -188,20 +167,20 @@ def check(
     """Run the gates that are due after a loop, one after the other; None when none is."""
     due = gates_due(
         settings.test_command,
-        settings.commands,
-        completion_only=settings.on_completion_only,
+        settings.quality_gates,
+        completion_only=settings.quality_gate_on_completion_only,
         exit_signal=analysis.exit_signal,
     )
     if not due:
         return None
 
     def run(command: str) -> CommandRun:
-        return run_command(command, project=project, env=env, timeout=settings.timeout)
+        return run_command(command, project=project, env=env, timeout=settings.quality_gate_timeout)
 
     tested = run(settings.test_command) if settings.test_command.strip() else None
     test = test_gate(analysis.tests_status, tested)
-    custom = [custom_gate(command, run(command)) for command in split_gates(settings.commands)]
-    return results_of(loop, test, custom, settings.mode, now)
+    custom = [custom_gate(command, run(command)) for command in split_gates(settings.quality_gates)]
+    return results_of(loop, test, custom, settings.quality_gate_mode, now)
 
 
 def run_command(command: str, *, project: Path, env: Mapping[str, str], timeout: float) -> CommandRun:

@@ -11,7 +11,7 @@ from bridge.loop.events import ReviewEnded
 from bridge.loop.plan import context_for
 from bridge.setups.bmalph import gates
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
-from bridge.setups.bmalph.review import ReviewFacts, ReviewSettings, findings_text, review, review_due
+from bridge.setups.bmalph.review import ReviewFacts, findings_text, review, review_due
 from bridge.setups.bmalph.state_files import FILES, further, lines, reset, status
 from bridge.setups.bmalph.stories import track
 from bridge.setups.dot_ralph import files
@@ -65,9 +65,8 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
             further=further,
         )
         super().__init__(setup, loop, own=FILES, lines=lines, now=now, on_log=on_log)
-        self._gates = gates.GateSettings.of(settings)
-        self._review = ReviewSettings.of(folder, settings)
-        self._reviewed = self._review.last_head
+        self._settings = settings
+        self._reviewed = files.read_line(folder, ".review_last_sha")
 
     def load(self, state: BmalphState) -> tuple[BmalphState, Iterable[str]]:
         loaded, wrong = super().load(state)
@@ -102,7 +101,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
         if outcome.failure is not None or outcome.analysis is None:
             return outcome
         found = gates.check(
-            self._gates,
+            self._settings,
             outcome.analysis,
             project=self.loop.project,
             env=self.loop.environment,
@@ -120,21 +119,21 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
         self, state: BmalphState, outcome: BmalphOutcome, turn: Turn
     ) -> Generator[LoopEvent, None, BmalphState]:
         """Review the work when that is due."""
-        changes, wanted = outcome.changes, self._review
-        if changes is None or wanted.mode == "off" or not isinstance(turn.tool, DriverTool):
+        changes, mode = outcome.changes, self._settings.review_mode
+        if changes is None or mode == "off" or not isinstance(turn.tool, DriverTool):
             return state
         facts = ReviewFacts(
             loop=turn.request.number,
-            interval=wanted.interval,
+            interval=self._settings.review_interval,
             tasks_delta=outcome.ticked,
             circuit_closed=state.breaker.state == "CLOSED",
             head=changes.head,
             last_head=self._reviewed,
             dirty=changes.dirty,
         )
-        if not review_due(wanted.mode, facts):
+        if not review_due(mode, facts):
             return state
-        for event in review(turn.tool.driver, wanted, self.loop, turn, last_head=self._reviewed):
+        for event in review(turn.tool.driver, self._settings, self.loop, turn, last_head=self._reviewed):
             if isinstance(event, ReviewEnded):
                 self._reviewed = event.head
                 state = replace(state, findings=event.findings or state.findings)

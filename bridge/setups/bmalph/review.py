@@ -14,14 +14,12 @@ from bridge.loop.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.loop.plan import whole_characters
 from bridge.process.argv import os_arguments
 from bridge.process.program import Program
-from bridge.setups.dot_ralph.files import read_line
 from bridge.stream.events import read_output
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from bridge.loop.handler import Turn
-    from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.turn.driver import LoopDriver
     from bridge.turn.tool import TurnSettings
@@ -35,35 +33,6 @@ _INTRO = (
 )
 _URGENT = "PRIORITY: fix these review findings before anything else. "
 _PLAIN = "Review findings of the last loop. "
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewSettings:
-    """Reviews between loops.
-
-    Attributes:
-        mode: ``enhanced`` (every `interval` loops) or ``ultimate`` (after each ticked task); else off.
-        prompt: the review's prompt file, as the driver gets to see it.
-        tools: what the reviewer may use, for drivers with an allowlist. usual_tools: what the agent may otherwise.
-        last_head: the commit that was reviewed last, or ''.
-    """
-
-    mode: str = "off"
-    interval: int = 5
-    prompt: str = ".ralph/REVIEW_PROMPT.md"
-    tools: str = "Read,Glob,Grep"
-    usual_tools: str = ""
-    last_head: str = ""
-
-    @classmethod
-    def of(cls, folder: Folder, settings: Settings) -> ReviewSettings:
-        return cls(
-            settings.review_mode,
-            settings.review_interval,
-            prompt=f"{folder.shown}/REVIEW_PROMPT.md",
-            usual_tools=settings.allowed_tools,
-            last_head=read_line(folder, ".review_last_sha"),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,36 +127,37 @@ def _detail(detail: dict[str, Any]) -> str:
 
 
 def review(
-    driver: LoopDriver, wanted: ReviewSettings, settings: TurnSettings, turn: Turn, *, last_head: str
+    driver: LoopDriver, settings: Settings, turns: TurnSettings, turn: Turn, *, last_head: str
 ) -> Generator[LoopEvent, None, None]:
     """Let the agent review what was done, in a session of its own. A review that fails is a notice, no more.
 
     The tools are limited for drivers with an allowlist; the others are asked, in the context, not to write.
     """
-    if not (settings.project / wanted.prompt).is_file():
-        yield Notice(f"no review: {wanted.prompt} is not there")
+    prompt = f"{settings.ralph_dir}/REVIEW_PROMPT.md"
+    if not (turns.project / prompt).is_file():
+        yield Notice(f"no review: {prompt} is not there")
         return
     repository = turn.repository
     committed = repository.stat(last_head or "HEAD~5", "HEAD", lines=20)
     context = review_context(committed, repository.stat("HEAD", lines=10))
     try:
-        argv = _command(driver, wanted, context)
+        argv = _command(driver, prompt, context, settings.allowed_tools)
     except BridgeError as error:
         yield Notice(f"no review: {str(error).splitlines()[0]}")
         return
     yield ReviewStarted(turn.request.number, argv)
-    output, status = _run(argv, settings, turn)
+    output, status = _run(argv, turns, turn)
     found = findings_in(output) if status == 0 else None
     head = turn.changes.head if turn.changes else ""
     yield ReviewEnded(turn.request.number, found, head, output, status)
 
 
-def _command(driver: LoopDriver, wanted: ReviewSettings, context: str) -> tuple[str, ...]:
-    driver.set("CLAUDE_ALLOWED_TOOLS", wanted.tools)
+def _command(driver: LoopDriver, prompt: str, context: str, usual_tools: str) -> tuple[str, ...]:
+    driver.set("CLAUDE_ALLOWED_TOOLS", "Read,Glob,Grep")
     try:
-        return os_arguments(driver.build_command(wanted.prompt, context, ""))
+        return os_arguments(driver.build_command(prompt, context, ""))
     finally:
-        driver.set("CLAUDE_ALLOWED_TOOLS", wanted.usual_tools)
+        driver.set("CLAUDE_ALLOWED_TOOLS", usual_tools)
 
 
 def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[bytes, int]:
