@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from typing import Any
 
 import click
 
@@ -25,25 +26,15 @@ def _seconds(_ctx: click.Context, _parameter: click.Parameter, value: float | No
 @click.argument("hook", shell_complete=completes("HOOK"))
 @click.argument("arguments", nargs=-1, metavar="[ARG]...", type=click.UNPROCESSED)
 @settings_option
-@click.option("--read", "names", metavar="NAME", multiple=True,
+@click.option("--read", metavar="NAME", multiple=True,
               help="Show this global afterwards; may be repeated.")  # fmt: skip
-@click.option("--stdin", "stdin_file", type=click.Path(exists=True, dir_okay=False),
+@click.option("--stdin", type=click.Path(exists=True, dir_okay=False),
               help="The file that the hook reads on stdin.")  # fmt: skip
 @click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds,
               help=f"Time limit for the call, in seconds.  [default: {DEFAULT_TIMEOUT:g}]")  # fmt: skip
 @click.option("--isolated", is_flag=True, help="Call it in a forked subshell.")
 @json_option
-def call(
-    script: str,
-    hook: str,
-    arguments: tuple[str, ...],
-    settings: dict[str, str],
-    names: tuple[str, ...],
-    stdin_file: str | None,
-    timeout: float | None,
-    isolated: bool,
-    as_json: bool,
-) -> int:
+def call(**given: Any) -> int:
     """Call HOOK of SCRIPT (a path, or the name of a driver or agent) with the given arguments.
 
     A hook that SCRIPT may omit, and omits, answers as the contract says: a capability counts as given, and the
@@ -57,7 +48,7 @@ def call(
     """
     from bridge.cli._call import Call, call_hook
 
-    return call_hook(Call(script, hook, arguments, settings, names, stdin_file, timeout, isolated, as_json))
+    return call_hook(Call(**given))
 
 
 @click.command()

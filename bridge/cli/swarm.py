@@ -29,6 +29,7 @@ from bridge.errors import ConfigurationError
 from bridge.setups.options import OPTIONS
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
     from contextlib import AbstractContextManager
 
     from bridge.swarm.project import SwarmProject
@@ -125,7 +126,6 @@ def run(context: click.Context, /, **given: Any) -> int:
     configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
     """
     from bridge.loop.notify import notifying
-    from bridge.swarm.executors import opened as opened_executor
     from bridge.swarm.opening import Swarm
     from bridge.swarm.project import open_project
 
@@ -142,9 +142,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         by_heading = given.pop("by") == "heading"
         tasks = _tasks(given.pop("tasks_file"), opened, by_heading=by_heading)
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
-        with opened_executor(
-            given.pop("executor"), jobs, given.pop("hub"), insecure=given.pop("insecure")
-        ) as executor:
+        with _executor(given, jobs) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)
             return drive_swarm(started, quiet=quiet)
 
@@ -161,16 +159,7 @@ def run(context: click.Context, /, **given: Any) -> int:
 @hub_option
 @summary_option
 def resume(
-    *,
-    run_name: str | None,
-    project: str | None,
-    jobs: int | None,
-    retry: str | None,
-    executor: str | None,
-    hub: str | None,
-    insecure: bool,
-    quiet: bool,
-    **given: Any,
+    *, run_name: str | None, project: str | None, jobs: int | None, retry: str | None, quiet: bool, **given: Any
 ) -> int:
     """Go on with a swarm that was stopped or killed. What is merged isn't done again.
 
@@ -178,13 +167,12 @@ def resume(
     host, was killed), failed or conflicted runs again only with --retry; its work is on its branch until then.
     """
     from bridge.loop.notify import notifying
-    from bridge.swarm.executors import opened as opened_executor
     from bridge.swarm.opening import Swarm
 
     with (
         _ended_in_order(),
         notifying(taken_notify(given)),
-        opened_executor(executor, jobs or 2, hub, insecure=insecure) as chosen,
+        _executor(given, jobs or 2) as chosen,
     ):
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
         going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **given)
@@ -302,6 +290,13 @@ def _ended_in_order() -> AbstractContextManager[None]:
     return guarded(
         "interrupted: the workers were ended, and their work is saved; `ralph-bridge swarm resume` goes on"
     )
+
+
+def _executor(given: dict[str, Any], jobs: int) -> AbstractContextManager[Executor | None]:
+    """What the options of `executor_option` and those below it ask for; taken out of a command's parameters."""
+    from bridge.swarm.executors import opened
+
+    return opened(given.pop("executor"), jobs, given.pop("hub"), insecure=given.pop("insecure"))
 
 
 def _run_options(context: click.Context) -> dict[str, Any]:
