@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge import setups
 from bridge._version import __version__
 from bridge.cli._failures import exit_code, say_error
 from bridge.cli._help import Group, write_commands
@@ -25,7 +24,7 @@ SECTIONS = {
         "demo": ("bridge.cli.demo", "Watch a whole loop in a throwaway project."),
         "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
         "run": ("bridge.cli.run", "Run the loop in this project."),
-        **setups.COMMANDS,
+        "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
         "swarm": ("bridge.cli.swarm", "Run many loops side by side, and merge what is complete."),
     },
     "Watch": {

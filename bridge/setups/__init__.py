@@ -26,11 +26,6 @@ KINDS: Mapping[str, str] = {
 }
 """Name, as ``--setup`` takes it, to the module whose KIND it is."""
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
-}
-"""Commands that a kind of ours brings: module and line of help, here so that no kind is loaded to list them."""
-
 PLAIN = "plain"
 """The kind of a folder that is nothing else."""
 GROUP = "ralph_bridge.setups"

@@ -37,7 +37,8 @@ NAMES = ("bmalph", "frankbria", "ralph-loop", "wiggum")
 COMMAND_LINES = (*("ralph_loop", "wiggum", "_wiggum_start", "stop_hook"),)
 """Of the kinds that have words of their own."""
 STILL = {
-    "setups/__init__.py": 5,  # the dicts of kinds and of their commands
+    "cli/app.py": 1,  # the commands of Wiggum mode
+    "setups/__init__.py": 4,  # the dict
     "verify/gherkin/scenarios.py": 1,  # a tag of scenarios
 }
 
