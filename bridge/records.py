@@ -58,11 +58,6 @@ def as_object(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_array(path: Path) -> list[Any]:
-    """Return the JSON array in a file; [] for anything else."""
-    return as_array(read_json(path))
-
-
 def as_array(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 

@@ -21,6 +21,7 @@ from bridge.turn.tool import (
     Notice,
     OutputText,
     ProgramEnded,
+    Tool,
     TurnResult,
     first_line,
     not_started,
@@ -47,7 +48,7 @@ _LONGEST_LINE = 64 * 1024 * 1024
 Beside = Literal["agent_pre_iteration", "agent_post_iteration"]
 
 
-class AgentTool:
+class AgentTool(Tool):
     """Runs an agent's program between its hooks. Each turn has a context of its own.
 
     Args:
@@ -69,15 +70,6 @@ class AgentTool:
         self._began = int(time.time())
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(settings.project))}")
-
-    def supports_sessions(self) -> bool:
-        return False
-
-    def recover_session_id(self, _output_file: str) -> str | None:
-        return None
-
-    def denial_help(self) -> str:
-        return ""
 
     def prepare(self, request: TurnRequest) -> Command:
         """See whether the program is there; its own controller has seen to that before its first turn.

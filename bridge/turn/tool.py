@@ -241,22 +241,27 @@ class Notice(Event):
 
 class Tool(Protocol):
     """What runs turns: a driver's CLI (:class:`bridge.turn.driver.DriverTool`), or an agent script
-    (:class:`bridge.turn.agent.AgentTool`)."""
+    (:class:`bridge.turn.agent.AgentTool`).
 
-    @property
-    def name(self) -> str:
-        """Such as ``driver codex``."""
+    Attributes:
+        name: such as ``driver codex``.
+    """
 
-    def supports_sessions(self) -> bool: ...
+    name: str
+
+    def supports_sessions(self) -> bool:
+        return False
 
     def prepare(self, request: TurnRequest) -> Command: ...
 
     def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]: ...
 
-    def recover_session_id(self, output_file: str) -> str | None: ...
+    def recover_session_id(self, output_file: str) -> str | None:  # noqa: ARG002
+        return None
 
     def denial_help(self) -> str:
         """Say what can be done about refused tools; '' without advice."""
+        return ""
 
 
 def run_turn(tool: Tool, request: TurnRequest) -> Generator[Event, None, TurnResult]:
