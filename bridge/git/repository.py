@@ -98,7 +98,6 @@ class Changes:
 
     @property
     def count(self) -> int:
-        """How many files count as the turn's work. A commit of the loop's own state alone is none."""
         return len(self.paths)
 
 
@@ -120,7 +119,6 @@ class Captured(NamedTuple):
 
 
 def find_repository(project: Path, files: Files = ALL_WORK) -> Repository | None:
-    """Give the repository that `project` lies in; None when there is none, or no git."""
     if shutil.which("git") is None:
         return None
     found = Repository(project, files)
@@ -191,14 +189,12 @@ class Repository:
 
     @cached_property
     def prefix(self) -> str:
-        """The project's folder from the top: '' or ``sub/folder/``."""
         inside = os.path.relpath(os.path.realpath(self.project), os.path.realpath(self.top))
         return "" if inside == "." else f"{inside}/"
 
     # -- where it stands -----------------------------------------------------------------------------
 
     def head(self) -> str:
-        """Give the commit that is checked out; '' before the first."""
         return self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").text
 
     def branch(self) -> str:

@@ -37,13 +37,10 @@ class TreeState:
 
     @property
     def dirty(self) -> bool:
-        """True when there is something to commit."""
         return bool(self.marks)
 
 
 class FileStat(NamedTuple):
-    """Lines added and removed; None of a binary file."""
-
     path: str
     added: int | None
     removed: int | None

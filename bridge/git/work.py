@@ -41,7 +41,6 @@ class WorkDetector:
         self.git: Repository | None = find_repository(project, files)
 
     def look(self) -> Look:
-        """Look at the project; `Look.tree` is None when it can't be told."""
         if self.git is not None:
             return self.git.fingerprint()
         return Look("", self._walked())

@@ -117,7 +117,6 @@ class ActiveRun:
         self._write(spent=spent)
 
     def capped(self, caps: dict[str, float]) -> None:
-        """Put down what it may use."""
         if caps:
             self._write(caps=caps)
 

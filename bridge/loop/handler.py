@@ -133,7 +133,6 @@ class TurnHandler(ABC, Generic[S, O]):
     def take_in(self, state: S, turn: Turn) -> O: ...
 
     def check(self, outcome: O, turn: Turn) -> O:  # noqa: ARG002
-        """Have the work checked, after the agent's words were shown."""
         return outcome
 
     def keep(self, state: S, outcome: O, decision: Decision) -> Iterable[str]:  # noqa: ARG002
@@ -141,7 +140,6 @@ class TurnHandler(ABC, Generic[S, O]):
         return ()
 
     def between(self, state: S, outcome: O, turn: Turn) -> Generator[LoopEvent, None, S]:  # noqa: ARG002
-        """Do what this setup does between two turns that went well."""
         yield from ()
         return state
 

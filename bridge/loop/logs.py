@@ -136,7 +136,6 @@ class Follower:
         self._rest = b""
 
     def lines(self, *, rest: bool = False) -> list[str]:
-        """Return the complete lines that are new; with `rest` also what has no newline yet."""
         with lenient(), open_file(self._path) as file:
             head = file.read(_HEAD)
             size = os.fstat(file.fileno()).st_size

@@ -208,7 +208,6 @@ class Notifier:
                     )
 
     def _send(self, address: str, notice: dict[str, Any]) -> str:
-        """Send one notice; return what went wrong, or ''."""
         data = json.dumps(notice).encode()
         if not is_url(address):
             told = {name: "" if value is None else tame(str(value), keep="\n\t") for name, value in notice.items()}

@@ -80,7 +80,6 @@ class Outcome:
 
     @property
     def permanent(self) -> PermanentFailure | None:
-        """Why no repetition would mend its failure, or None."""
         return self.analysis.permanent if self.analysis is not None and self.failure is not None else None
 
     @property
@@ -200,7 +199,6 @@ def left_session(outcome: Outcome, tool: Tool, request: TurnRequest) -> str | No
 
 
 def answer_of(outcome: Outcome) -> str:
-    """Return the assistant's words, for a turn that showed none while it lasted."""
     words = (outcome.analysis.text or outcome.analysis.last_text) if outcome.analysis else ""
     return words if not words or words.endswith("\n") else words + "\n"
 

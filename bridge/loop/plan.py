@@ -115,7 +115,6 @@ def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
 
 
 def _end_of_item(lines: list[str], at: int) -> int:
-    """The line behind an item: blank lines belong to it when more of it follows."""
     end = at + 1
     for number in range(at + 1, len(lines)):
         if not lines[number].strip():

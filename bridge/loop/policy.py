@@ -180,7 +180,6 @@ class PlanPolicy(Generic[S, P]):
     # -- what setups make their own ------------------------------------------------------------------
 
     def taken_in(self, after: S, _outcome: P, _at: Moment) -> S:
-        """Add what only this setup remembers of a turn."""
         return after
 
     def over(self, _state: S, plan: Plan | None) -> Decision | None:
@@ -193,7 +192,6 @@ class PlanPolicy(Generic[S, P]):
         return self.common_verdict(after, outcome, at)
 
     def common_verdict(self, after: S, outcome: P, at: Moment) -> Decision:
-        """What follows a turn in all of these loops."""
         failure = outcome.failure
         denied = failure is None and outcome.denied
         if failure is None and outcome.promised:
@@ -249,7 +247,6 @@ class PlanPolicy(Generic[S, P]):
 
 
 def plan_done(plan: Plan | None) -> Decision | None:
-    """Say that every box of the plan is ticked, or None."""
     if plan is None or not plan.complete:
         return None
     boxes = "the only task of the fix plan is" if plan.done == 1 else f"all {plan.done} tasks of the fix plan are"

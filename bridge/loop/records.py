@@ -73,13 +73,11 @@ class TurnRecord:
 
 
 def begun(turn: int, began: float, log: Path, project: Path) -> TurnRecord:
-    """A turn that nobody has seen the end of yet, for :func:`interrupted`."""
     shown = os.path.relpath(log, project)
     return TurnRecord(turn=turn, began=began, seconds=0.0, result="interrupted", log=shown)
 
 
 def interrupted(record: TurnRecord, why: str, now: float) -> TurnRecord:
-    """The record of a turn that ends here together with its loop."""
     return replace(record, seconds=max(now - record.began, 0.0), error=why)
 
 
@@ -157,7 +155,6 @@ def totals_of(turns: Iterable[TurnRecord]) -> Totals:
 
 
 def facts(record: TurnRecord) -> dict[str, Any]:
-    """Give what a record holds, for JSON; `permanent` only where there is such a failure."""
     found = asdict(record)
     if record.permanent is None:
         del found["permanent"]

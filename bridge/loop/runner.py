@@ -396,7 +396,6 @@ class _Loop(Generic[S, O]):
         yield from further
 
     def _turn_seconds(self) -> float | None:
-        """What is left for a turn: its own time, and no more than the loop's."""
         most, timeout = self.settings.limits.max_seconds, self.settings.timeout
         if most is None:
             return timeout

@@ -94,7 +94,6 @@ class RunRecord:
 
 
 def read_run(folder: Path) -> RunRecord | None:
-    """Return the last run, None when there is none or its record is not to be understood."""
     record = read_object(folder / FILE) or {}
     agent, pause = record.get("agent"), record.get("pause")
     with suppress(TypeError, ValueError, KeyError, OverflowError, AttributeError):
@@ -122,7 +121,6 @@ def read_run(folder: Path) -> RunRecord | None:
 
 
 def _spent(found: Any) -> Spent:
-    """Read what was used; what is no amount counts as nothing."""
     if not isinstance(found, dict):
         return NOTHING
     counts = found.get("session_counts")
@@ -157,7 +155,6 @@ def begin_run(
 
 
 def write_run(folder: Path, run: RunRecord, *, now: float, **changes: Any) -> RunRecord:
-    """Write the record, with these fields changed; return it."""
     run = replace(run, **changes)
     record: dict[str, Any] = {
         "schema": 1,
@@ -192,7 +189,6 @@ def end_leftovers(project: Path, before: RunRecord | None) -> tuple[str, ...]:
 
 
 def sweep(*folders: Path) -> None:
-    """Delete the temporary files that a killed run has left half written."""
     for folder in folders:
         with usable(folder):
             for name in os.listdir(folder) if folder.is_dir() else ():
@@ -230,7 +226,6 @@ def registry() -> Path:
 
 @contextmanager
 def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
-    """Leave a record of a loop for as long as the block takes."""
     path: Path | None = None
     with suppress(BridgeError, OSError):
         path = registry() / f"{run.run_id}.json"
@@ -247,7 +242,6 @@ def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
 
 
 def loops(folder: Path) -> list[Registered]:
-    """The loops whose processes live, the oldest first."""
     return [found for path in _records(folder) if (found := _read(path)) is not None and alive(found.process)]
 
 

@@ -96,7 +96,6 @@ class Night:
 
     @property
     def graces(self) -> Graces:
-        """The same for each signal."""
         grace = self.grace_seconds
         return Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover))
 

@@ -33,7 +33,6 @@ def tool_in(line: bytes) -> str:
 
 
 def _find(value: Any, depth: int = 0) -> tuple[str, Any]:
-    """Search an event for the object that names a tool; the last one in it counts."""
     found: tuple[str, Any] = ("", None)
     if depth > 5:
         return found

@@ -41,7 +41,6 @@ class TurnLogs(NamedTuple):
 
     @property
     def for_people(self) -> Path:
-        """The log that is still there when the loop is over."""
         return self.kept or self.output
 
 
@@ -296,7 +295,6 @@ def first_line(error: BaseException) -> str:
 
 
 def stderr_tail(path: Path | None) -> bytes:
-    """Return the end of what a turn wrote to stderr; the agent may have tidied it away."""
     if path is not None:
         with suppress(FileNotFoundError, NotADirectoryError), open_file(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _STDERR_TAIL))

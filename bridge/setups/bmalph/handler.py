@@ -83,7 +83,6 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
         return TurnRequest(state.iteration + 1, self.loop.prompt, self.new_logs(), context=context, session=session)
 
     def take_in(self, state: BmalphState, turn: Turn) -> BmalphOutcome:
-        """Judge the output, see to the session and the logs, and hold the plan against what is claimed."""
         outcome = self.outcome(BmalphOutcome, state, turn)
         analysis = outcome.analysis
         outcome = replace(outcome, reported=analysis)
@@ -97,7 +96,6 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
         return self.with_session(outcome, turn)
 
     def check(self, outcome: BmalphOutcome, turn: Turn) -> BmalphOutcome:
-        """Run the quality gates after a turn that ended well, and let them have their say."""
         if outcome.failure is not None or outcome.analysis is None:
             return outcome
         found = gates.check(
@@ -118,7 +116,6 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
     def between(
         self, state: BmalphState, outcome: BmalphOutcome, turn: Turn
     ) -> Generator[LoopEvent, None, BmalphState]:
-        """Review the work when that is due."""
         changes, mode = outcome.changes, self._settings.review_mode
         if changes is None or mode == "off" or not isinstance(turn.tool, DriverTool):
             return state

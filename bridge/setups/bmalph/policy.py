@@ -54,7 +54,6 @@ class BmalphPolicy(FolderPolicy[BmalphState, BmalphOutcome]):
     """What both loops decide by; PERMISSION_DENIAL_MODE=halt is its `halt_on_denial`."""
 
     def taken_in(self, after: BmalphState, outcome: BmalphOutcome, at: Moment) -> BmalphState:
-        """Count calls, take in what gates and the answer to a review said, and tell the breaker."""
         if outcome.failure is None:
             after = replace(after, calls=after.calls.at(at.now).one_more())
             if outcome.analysis is not None:

@@ -193,14 +193,12 @@ def reset(event: Any) -> str:
 
 
 def further(facts: Facts, code: int | None) -> dict[str, object]:
-    """Give the keys of ``status.json`` that only this loop's has: of quality gates, where any ran."""
     found = as_object(parse_json(facts.read(".quality_gate_results")))
     keys = {name: found.get(name) for name in ("overall_status", "mode")} if found is not None else None
     return {"driver_exit_code": code, **({"quality_gates": keys} if keys is not None else {})}
 
 
 def lines(facts: Facts) -> Lines:
-    """Give the lines of ``ralph.log``."""
     yield from shared.lines(facts)
     event = facts.event
     match event:

@@ -46,7 +46,6 @@ class BreakerSet(LoopEvent):
 
 
 def load(folder: Folder, now: float) -> Breaker:
-    """Return the breaker; a closed one where there is no state that makes sense."""
     return read_breaker(read_text(folder / FILE), datetime.fromtimestamp(now, UTC))
 
 
@@ -143,13 +142,11 @@ def write_breaker(breaker: Breaker, *, read_only_counter: bool = True) -> str:
 
 
 def read_history(text: str | bytes | None) -> list[dict[str, Any]]:
-    """Read a history; what is no array of objects is an empty one."""
     found = parse_json(text)
     return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
 def write_history(entries: Iterable[dict[str, Any]], *more: Transition) -> str:
-    """Write a history, with transitions added at its end."""
     return json.dumps([*entries, *map(asdict, more)], indent=2, ensure_ascii=False) + "\n"
 
 

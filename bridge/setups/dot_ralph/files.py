@@ -66,23 +66,19 @@ class Calls:
 
 
 def read_calls(folder: Folder) -> Calls:
-    """Read the count and its hour; what isn't to their format counts as none."""
     return Calls.read(read_text(folder / CALLS), read_text(folder / HOUR))
 
 
 def calls_made(folder: Folder, now: float) -> int:
-    """Return how many runs have counted in this clock hour."""
     return read_calls(folder).at(datetime.fromtimestamp(now)).count
 
 
 def tokens_used(folder: Folder, now: float) -> int:
-    """Return how many tokens were used in this clock hour."""
     same = read_calls(folder).stamp == timestamps.hour(now)
     return (read_number(folder / TOKENS) or 0) if same else 0
 
 
 def read_exit_signals(folder: Folder) -> ExitSignals:
-    """Read them; what isn't to their format counts as none."""
     return read_signals(read_text(folder / SIGNALS))
 
 

@@ -105,7 +105,6 @@ class FolderHandler(TurnHandler[S, O], Generic[S, O]):
         return notices
 
     def load(self, state: S) -> tuple[S, Iterable[str]]:
-        """Read counters, signals, breaker, session, results of the loop before."""
         folder, now = self.folder, self.store.now()
         resumed = session_files.Resume(None)
         if self.common.session_continuity:

@@ -93,7 +93,6 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
         return state, self.over(state, plan) or self.spent(state, at) or self.used_up(state, at) or GO_ON
 
     def over(self, state: S, plan: Plan | None) -> Decision | None:
-        """Say that signals or the plan end the loop, or None."""
         reason = exit_reason(
             state.signals,
             None,
@@ -119,7 +118,6 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
         return next_hour("rate_limit", made, at)
 
     def taken_in(self, after: S, outcome: O, at: Moment) -> S:
-        """Take in what was said, and tell the breaker."""
         after = replace(after, exit_signal=False, transition=None)
         if outcome.failure is None and (analysis := outcome.analysis) is not None:
             after = replace(

@@ -88,7 +88,6 @@ def _id_in(text: str) -> str:
 
 
 def peek(folder: Folder) -> str | None:
-    """Return the agent's id as it lies there, however old."""
     found = _id_in(read_text(folder / AGENT_SESSION) or "")
     return found if validate_session_id(found) else None
 

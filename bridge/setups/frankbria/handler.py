@@ -90,7 +90,6 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
             self._newer.close()
 
     def load(self, state: FrankbriaState) -> tuple[FrankbriaState, Iterable[str]]:
-        """Read what others may have changed, and see that all is there."""
         if self._newer is not None and (news := self._newer.news()):
             self.store.log("INFO", news)
         if missing := missing_parts(self.folder.project):
@@ -135,7 +134,6 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
         )
 
     def stopped(self) -> bool:
-        """Whether somebody wants no wait for a provider's limit."""
         self._leave = self._leave or (self._at_limit and self._leaving())
         return self._leave
 

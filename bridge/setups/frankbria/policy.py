@@ -79,7 +79,6 @@ class FrankbriaPolicy(FolderPolicy[FrankbriaState, FrankbriaOutcome]):
         return next_hour("tokens_per_hour", used, at)
 
     def taken_in(self, after: FrankbriaState, outcome: FrankbriaOutcome, at: Moment) -> FrankbriaState:
-        """Count the call, and loops that ask; take in what was said, and tell the breaker."""
         asked = after.asked
         if outcome.failure is None and outcome.analysis is not None:
             asked = asked + 1 if outcome.questions else 0

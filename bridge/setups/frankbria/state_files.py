@@ -131,7 +131,6 @@ def reset(event: Any) -> str:
 
 
 def further(facts: Facts, _code: int | None) -> dict[str, object]:
-    """Give the keys of ``status.json`` that only this loop's has."""
     return {
         "tokens_used_this_hour": number_in(facts.read(files.TOKENS)) or 0,
         "max_tokens_per_hour": facts.setup.settings.max_tokens_per_hour,
@@ -140,7 +139,6 @@ def further(facts: Facts, _code: int | None) -> dict[str, object]:
 
 
 def lines(facts: Facts) -> Lines:
-    """Give the lines of ``ralph.log``."""
     yield from shared.lines(facts)
     event, settings = facts.event, facts.setup.settings
     match event:

@@ -28,7 +28,6 @@ def begins(iteration: int, now: datetime, mode: str, prompt: str) -> list[str]:
 
 
 def done(iteration: int, seconds: int) -> list[str]:
-    """The first part of its footer; what the post hook logs, and a rule, follow."""
     return [RULE, f"ITERATION {iteration} DONE in {seconds}s ----"]
 
 
@@ -49,7 +48,6 @@ def timed_out(limit: str) -> str:
 
 
 def replan(command: str) -> str:
-    """The agent wants another plan; `command` makes one."""
     return f"Agent requested re-planning. Run '{command}' to regenerate the implementation plan."
 
 
@@ -62,7 +60,6 @@ def blocked(names: Sequence[str], command: str) -> list[str]:
 
 
 def nudge() -> list[str]:
-    """What to do after a process build has come to its end."""
     lines = ["Process build complete.", "Run 'ralph align-specs' to bring the specs in line with what was built."]
     width = max(map(len, lines))
     edge = "+" + "-" * (width + 2) + "+"
@@ -70,7 +67,6 @@ def nudge() -> list[str]:
 
 
 def summary(state: SessionState, *, iterations: int, seconds: int, reason: str, code: int) -> list[str]:
-    """The end of the log."""
     return [
         RULE,
         "SESSION SUMMARY",
@@ -114,7 +110,6 @@ class SessionLog:
                 now += timedelta(seconds=1)
 
     def write(self, data: bytes) -> None:
-        """Append what an agent shows, as it is."""
         if data:
             self._line_open = not data.endswith(b"\n")
         with usable("the session's log"):
@@ -137,5 +132,4 @@ def _left_out(missing: int) -> str:
 
 
 def bound_sessions(folder: Path, max_bytes: int, say: Callable[[str], None]) -> None:
-    """Keep the logs of all sessions within so many bytes, that of the last session as it is."""
     bound_logs(folder, _SESSION, max_bytes, say)

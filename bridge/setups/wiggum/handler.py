@@ -90,7 +90,6 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         return TurnRequest(number, str(prompt), self._new_logs(number), variables=variables)
 
     def _new_logs(self, iteration: int) -> TurnLogs:
-        """Return names that no earlier turn has used, and keep all logs of turns within their bound."""
         logs = self.store.logs
         bound_logs(logs, _TURN_LOG, self._logs_bytes, lambda line: files.log(self._layout, line))
         output = new_log(logs, f"iteration_{iteration:04d}")
@@ -111,7 +110,6 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         return replace(seen, facts=facts, session_id=session)
 
     def keep(self, state: OuterState, outcome: OuterOutcome, decision: Decision) -> Iterable[str]:
-        """Keep the turn's work, then the state that counts it."""
         if outcome.facts is None or outcome.is_limited:
             return ()
         layout, saved = self._layout, state.saved
@@ -130,7 +128,6 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         return (len(items.done), items.total) if items.total else None
 
     def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:
-        """Write the loop's log; at its end, move the state to the archive."""
         layout, number = self._layout, self._number
         match event:
             case Notice():
@@ -168,7 +165,6 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
             files.log(layout, f"iteration {number} is interrupted; the next start ends it", "WARN")
 
     def stopped(self) -> bool:
-        """Whether `wiggum stop` was called."""
         return files.is_cancelled(self._layout)
 
     def ended_by(self, error: BaseException) -> Decision | None:

@@ -81,7 +81,6 @@ def take_in(layout: Layout, probe: WorkDetector, state: WiggumState, reply: Agen
 def keep(
     layout: Layout, probe: WorkDetector, after: WiggumState, facts: TurnFacts, now: datetime, *, note: str = ""
 ) -> tuple[str, ...]:
-    """Keep a turn's work: progress block and checkpoint; return warnings. The state is the caller's to save."""
     failed = after.outcome not in (None, Ending.COMPLETE, Ending.PLAN_COMPLETE)
     _append_block(layout, facts, (after.reason,) if failed else (), now)
     turn, run = facts.turn, after.run_id or "run"
@@ -177,7 +176,6 @@ def _own_entry(layout: Layout, turn: OpenTurn) -> str:
 
 
 def _append_block(layout: Layout, facts: TurnFacts, blockers: tuple[str, ...], now: datetime) -> None:
-    """Append a block to progress.txt unless the agent did."""
     turn = facts.turn
     text = files.read_text(layout.progress) or ""
     if progress.count_blocks(text, turn.number) > turn.blocks:
