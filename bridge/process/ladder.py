@@ -129,21 +129,24 @@ class Watch:
     def __init__(self, pid: int, child: subprocess.Popen[bytes] | None = None) -> None:
         self._pid, self._child = pid, child
         self._gone = False
-        self._poll = select.poll()  # select() can't see a descriptor above 1023
         self.fd = -1
         """A descriptor that poll() finds readable once it has ended; -1 where the system has none."""
         if hasattr(os, "pidfd_open"):
             try:
                 self.fd = os.pidfd_open(pid)
-                self._poll.register(self.fd, select.POLLIN)
             except ProcessLookupError:
                 self._gone = True
             except OSError:
                 pass  # an old kernel, or no descriptor left
 
     def ended(self) -> bool:
-        self._gone = self._gone or (bool(self._poll.poll(0)) if self.fd >= 0 else self._is_gone())
+        self._gone = self._gone or (self._polled(0) if self.fd >= 0 else self._is_gone())
         return self._gone
+
+    def _polled(self, milliseconds: float) -> bool:
+        poll = select.poll()  # select() can't see a descriptor above 1023; one poll object serves one thread
+        poll.register(self.fd, select.POLLIN)
+        return bool(poll.poll(milliseconds))
 
     def _is_gone(self) -> bool:
         if self._child is not None and not hasattr(os, "waitid"):
@@ -164,7 +167,7 @@ class Watch:
             if (left := end - time.monotonic()) <= 0:
                 return False
             if self.fd >= 0:
-                self._poll.poll(left * 1000)
+                self._polled(left * 1000)
             else:
                 time.sleep(min(_TICK, left))
         return True

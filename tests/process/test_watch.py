@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -59,6 +60,21 @@ def test_a_process_of_somebody_else_ends_when_it_is_gone() -> None:
     watch.close()
     if not ended:
         pytest.skip("nobody reaps orphans here, and nothing but that shows their end")
+
+
+@pytest.mark.usefixtures("way")
+def test_several_threads_may_watch_one_process() -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    watch = Watch(child.pid, child)
+    try:
+        with ThreadPoolExecutor() as pool:
+            waiting = [pool.submit(watch.wait, 0.3) for _ in range(3)]
+            assert not watch.ended()
+            assert [each.result() for each in waiting] == [False] * 3
+    finally:
+        child.kill()
+        child.wait()
+        watch.close()
 
 
 def test_what_has_never_been_has_ended() -> None:
