@@ -28,7 +28,7 @@ MAY_NAME = (
 )
 CLAUDE = ("setups/", "verify/checks/")
 """Originals that call one CLI, and rules that the contract has for its driver alone."""
-RECORDINGS = {("verify/checks/driver_live_command.py", "cursor")}
+RECORDINGS = {("verify/checks/driver_live.py", "cursor")}
 """Recordings of an output family, by their names."""
 
 
