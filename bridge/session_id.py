@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from bridge.errors import HookError, HookInterrupted, OutputNotFound, OutputUnreadable
+from bridge.patterns import lazy
 from bridge.stream.documents import HELD_LIMIT
 from bridge.stream.events import Reader
 
@@ -26,7 +27,7 @@ Step = Literal["driver", "generic", "fallback"]
 _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:@=+~-]{0,255}")
 
 # How the CLIs say that they don't know a session (drift D17).
-_DEAD = re.compile(
+_DEAD = lazy(
     r"no conversation found with session id|--resume requires a valid session|no rollout found for thread"
     r"|thread/resume failed|no session, task,? or name matched|unknown session|no such session"
     r"|(?:session|thread|conversation|chat)(?: [\w-]{6,80})? not found|invalid session id|no saved session found"

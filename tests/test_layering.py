@@ -27,6 +27,7 @@ ROOMS: dict[str, str] = {
     "files": "the one door to the files of a project: no link leads out of it; atomic writes",
     "amounts": "amounts that others wrote: what isn't a sane one is unknown",
     "timestamps": "points in time as files write them",
+    "patterns": "regular expressions that are compiled when they are first used",
     "wording": "counts, time spans, money and foreign text as people read them",
     "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
+from bridge.patterns import lazy
 from bridge.stream.analysis.model import Limit
 from bridge.timestamps import moment
 
@@ -20,28 +21,28 @@ if TYPE_CHECKING:
 
 _HTTP_TOO_MANY = 429
 # The one that a line names first was hit: claude goes on with offers ("... uses your weekly limit").
-_WINDOW = re.compile(
+_WINDOW = lazy(
     r"(?P<five_hour>\b(?:5|five)[\s-]*hours?\b.{0,40}\blimit|\bsession limit\b)"
     r"|(?P<weekly>\bweekly\b.{0,40}\blimit|\b(?:7|seven)[\s-]*days?\b.{0,40}\blimit|\blimit\b.{0,20}\bper week\b)",
     re.IGNORECASE,
 )
-_USAGE = re.compile(
+_USAGE = lazy(
     r"\busage\b.{0,20}\blimit|\blimit\b.{0,20}\breached\b.*\b(?:try|resets?|until|upgrade)\b"
     r"|\b(?:hit|reached) your\b(?!\s+(?:context|output|token)).{0,40}\blimit"
     r"|\bexceeded your current quota\b|\binsufficient_quota\b|\bquota exceeded\b"
     r"|\bout of (?:extra )?(?:usage|credits)\b|\bexhausted your\b.{0,40}\b(?:quota|capacity)\b",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"\brate[\s_-]*limit|\btoo many requests\b|\bresource(?: has been |_)exhausted\b", re.IGNORECASE)
+_RATE = lazy(r"\brate[\s_-]*limit|\btoo many requests\b|\bresource(?: has been |_)exhausted\b", re.IGNORECASE)
 # As a number of its own: no part of a path, a name, a version or an amount ("/srv/job-429/", "x_429.json").
-_STATUS = re.compile(r"(?<![\w/\\.$#~-])429(?![\w/\\$%-]|[.,]\d|\.\w| (?:tokens|lines|files|bytes|times)\b)")
+_STATUS = lazy(r"(?<![\w/\\.$#~-])429(?![\w/\\$%-]|[.,]\d|\.\w| (?:tokens|lines|files|bytes|times)\b)")
 _KINDS: tuple[tuple[LimitKind, re.Pattern[str]], ...] = (
     ("rate", _RATE),
     ("usage", _USAGE),
     ("rate", _STATUS),
 )
 # How a CLI that prints plain text says so: the line begins with it.
-_OWN = re.compile(
+_OWN = lazy(
     r"(?:[^\w\s]+\s*)?(?:(?:api |fatal )?error\W+|claude(?: ai| code)?\W+|codex\W+|cursor\W+)*"
     r"(?:you(?:['\u2019]ve|\s+have)\s+(?:hit|reached|exceeded)\s+your\b.{0,40}\blimit"
     r"|(?:your\s+)?(?:(?:5|five)[\s-]*hours?|session|weekly|daily|usage|rate|api)\b.{0,30}\blimit\s+"
@@ -52,10 +53,10 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 # Words that are told of, not met: in front of them stands who says so, or nothing says what has happened.
-_REPORTED = re.compile(
+_REPORTED = lazy(
     r"\b(?:I|we|docs?|document\w*|wrote|writes?|written|says?|said|quot\w+|mention\w*|about|tests?|handl\w*|grep)\b"
 )
-_MET = re.compile(
+_MET = lazy(
     r"\b(?:hit|reach\w*|exceed\w*|exhausted|used|out of|resets?|try|retry|until|upgrade|wait)\b", re.IGNORECASE
 )
 _LAST_LINES = 2
@@ -123,11 +124,11 @@ def _kind(line: str, *, sure: bool) -> LimitKind | None:
     return next((kind for kind, pattern in _KINDS if pattern.search(line, 0, _LOOKED_AT)), None)
 
 
-_EPOCH = re.compile(r"\|(\d{10})(\d{3})?\b")
-_ISO = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_EPOCH = lazy(r"\|(\d{10})(\d{3})?\b")
+_ISO = lazy(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _CUE = r"(?:resets?|reset(?:ting)?|try(?:ing)? again|available(?: again)?|retry)(?:\s+(?:at|on|after))?:?\s+"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_CLOCK = re.compile(
+_CLOCK = lazy(
     _CUE + rf"(?:(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
     r"(?:,?\s+(?P<year>\d{4}))?(?:,|\s+at)?\s+)?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?P<half>[ap]\.?m\b\.?)?"
@@ -135,11 +136,11 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _UNIT = r"(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![a-z])"
-_SPAN = re.compile(
+_SPAN = lazy(
     rf"(?:\bin|\bafter|\bwait)\s+(?:about\s+)?((?:\d+(?:\.\d+)?\s*{_UNIT}[\s,]*(?:and\s+)?)+)", re.IGNORECASE
 )
-_RETRY_AFTER = re.compile(r"\bretry[- ]after:?\s+(\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?)?(?![\w:])", re.IGNORECASE)
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*" + _UNIT, re.IGNORECASE)
+_RETRY_AFTER = lazy(r"\bretry[- ]after:?\s+(\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?)?(?![\w:])", re.IGNORECASE)
+_PART = lazy(r"(\d+(?:\.\d+)?)\s*" + _UNIT, re.IGNORECASE)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _JUST_PAST = timedelta(minutes=10)
 """A time of day that passed so recently is not tomorrow's: the message was minutes old."""

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bridge.clis import known_clis
+from bridge.patterns import lazy
 from bridge.stream.analysis.model import PermanentFailure, PermanentReason
 from bridge.stream.events.base import mapping, squeezed, word
 from bridge.wording import one_line
@@ -101,7 +102,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"|you do not have access to|access denied by policy(?: settings)?",
     ),
 )
-_ANYWHERE = tuple((reason, re.compile(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
+_ANYWHERE = tuple((reason, lazy(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
     r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning|(?:request )?failed(?: with)?"
@@ -109,10 +110,10 @@ _PREFIX = (
     r"|(?:40[123]\W+)(?!unauth|forbid))*"
 )
 _END = r"(?=\s*(?:$|[^\w\s]|(?:status code|please|run|to|for|or|and run|does|because)\b))"
-_STATUS = re.compile(
+_STATUS = lazy(
     r"(?:^\W{0,3}|\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3})(40[123])\b", re.IGNORECASE
 )
-_PASSING = re.compile(
+_PASSING = lazy(
     r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
     r"|bad gateway"
     r"|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|getaddrinfo|fetch failed|network error"
@@ -120,11 +121,9 @@ _PASSING = re.compile(
     r"|timed? ?out|too many requests|rate[ _-]?limit",
     re.IGNORECASE,
 )
-_OF_A_TOOL = re.compile(r"\b(?:mcp|tool|hook|plugin|extension)s?\b", re.IGNORECASE)
-_SAYS_ERROR = re.compile(
-    r"\W{0,3}(?:(?:api|fatal) )?error\b|http\b|request failed|unexpected status", re.IGNORECASE
-)
-_TRACE = re.compile(r"at |[\[\]{}()]+[,;]?$|(?:status|code|cause)\b\W+\w*\W*$")
+_OF_A_TOOL = lazy(r"\b(?:mcp|tool|hook|plugin|extension)s?\b", re.IGNORECASE)
+_SAYS_ERROR = lazy(r"\W{0,3}(?:(?:api|fatal) )?error\b|http\b|request failed|unexpected status", re.IGNORECASE)
+_TRACE = lazy(r"at |[\[\]{}()]+[,;]?$|(?:status|code|cause)\b\W+\w*\W*$")
 _LOOKED_AT = 4 * 1024
 _TEXT = 300
 _LAST_LINES, _FURTHER = 3, 15
@@ -138,7 +137,7 @@ def _own_line() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
     """What a line begins with that a CLI prints of itself, its name in front or not."""
     names = [re.escape(name) for cli in known_clis().values() for name in (cli.title, *cli.programs)]
     prefix = _PREFIX.replace("{names}", "|".join(sorted(names, key=len, reverse=True)))
-    return tuple((reason, re.compile(f"{prefix}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
+    return tuple((reason, lazy(f"{prefix}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
 
 
 def find_permanent(answer: Answer, limit: Limit | None, facts: RunFacts) -> PermanentFailure | None:

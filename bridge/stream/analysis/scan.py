@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.patterns import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -23,7 +25,7 @@ class Words:
 
     def __init__(self, *phrases: str, whole: bool = False) -> None:
         self._phrases = phrases
-        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)") if whole else None
+        self._pattern = lazy(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)") if whole else None
 
     def within(self, lowered: str) -> bool:
         # Looking for a plain string is many times faster than for a pattern, and outputs are long.
@@ -141,19 +143,19 @@ class Length:
 
 _LENGTH = 200
 # A field such as "is_error": false is a name, no error.
-_FIELD = re.compile(r'"([^"]*)":')
-_ERROR = re.compile(
+_FIELD = lazy(r'"([^"]*)":')
+_ERROR = lazy(
     r"^(?:Error|ERROR|error):|\]: error|Link: error|Error occurred|failed with error"
     r"|[Ee]xception|Fatal|FATAL"
 )
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_ANSI = lazy(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CHANGING = (
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
-    (re.compile(r"\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s?[ap]m\b)?", re.IGNORECASE), "TIME"),
-    (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE), "HEX"),
-    (re.compile(r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b", re.IGNORECASE), "HEX"),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*"), "PATH"),
-    (re.compile(r"\d+(?:[.,]\d+)*"), "N"),
+    (lazy(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
+    (lazy(r"\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s?[ap]m\b)?", re.IGNORECASE), "TIME"),
+    (lazy(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE), "HEX"),
+    (lazy(r"\b0x[0-9a-f]+\b|\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b", re.IGNORECASE), "HEX"),
+    (lazy(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[/\\])+[\w.@+-]*"), "PATH"),
+    (lazy(r"\d+(?:[.,]\d+)*"), "N"),
 )
 
 

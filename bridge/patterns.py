@@ -1,0 +1,25 @@
+"""Regular expressions that are compiled when they are first used: a start pays for none that only trouble needs."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+
+class _Lazy:
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = (pattern, flags)
+
+    def __getattr__(self, name: str) -> object:
+        value = getattr(re.compile(*self._source), name)
+        setattr(self, name, value)
+        return value
+
+
+def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Give what has the methods of the compiled pattern.
+
+    >>> lazy("[a-z]+").findall("ab 12 c")
+    ['ab', 'c']
+    """
+    return cast("re.Pattern[str]", _Lazy(pattern, flags))
