@@ -13,7 +13,7 @@ from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.policy import BmalphPolicy, BmalphState
 from bridge.setups.dot_ralph import opening, rc
-from bridge.setups.dot_ralph.common import breaker_settings
+from bridge.setups.dot_ralph.breaker import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.folder import read_plan
 from bridge.setups.dot_ralph.opening import (

@@ -10,8 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from bridge.stream.analysis import iso
+
+if TYPE_CHECKING:
+    from bridge.setups.dot_ralph.common import CommonSettings
 
 _DOUBTS_AFTER = 2
 _RECENT = 5
@@ -250,3 +254,16 @@ def _time(text: str, now: datetime) -> datetime:
     except ValueError:
         return now
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def breaker_settings(settings: CommonSettings) -> BreakerSettings:
+    """Translate what concerns the breaker. Failed runs have their own cap and back-off, and don't open it."""
+    return BreakerSettings(
+        no_progress=settings.cb_no_progress_threshold,
+        same_error=settings.cb_same_error_threshold,
+        output_decline=settings.cb_output_decline_threshold or 100,
+        permission_denials=settings.cb_permission_denial_threshold,
+        cooldown_minutes=settings.cb_cooldown_minutes,
+        auto_reset=settings.cb_auto_reset,
+        count_failures=False,
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.setups.dot_ralph.breaker import BreakerSettings
 from bridge.setups.settings import (
     COUNT,
     POSITIVE,
@@ -137,16 +136,3 @@ def prompt_of(given: str, source: ValueSource, folder: Folder) -> str:
     if source.kind == "file" and not (folder.project / given).exists() and inside.exists():
         return folder.name_of(inside)
     return given
-
-
-def breaker_settings(settings: CommonSettings) -> BreakerSettings:
-    """Translate what concerns the breaker. Failed runs have their own cap and back-off, and don't open it."""
-    return BreakerSettings(
-        no_progress=settings.cb_no_progress_threshold,
-        same_error=settings.cb_same_error_threshold,
-        output_decline=settings.cb_output_decline_threshold or 100,
-        permission_denials=settings.cb_permission_denial_threshold,
-        cooldown_minutes=settings.cb_cooldown_minutes,
-        auto_reset=settings.cb_auto_reset,
-        count_failures=False,
-    )

@@ -14,7 +14,6 @@ from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.folder import own_files
-from bridge.setups.dot_ralph.policy import FolderState
 from bridge.setups.options import OPTIONS
 from bridge.setups.projects import active_run, require_words
 from bridge.setups.settings import GivenOption, as_text
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.common import CommonSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.dot_ralph.handler import FolderHandler
-    from bridge.setups.dot_ralph.policy import FolderPolicy
+    from bridge.setups.dot_ralph.policy import FolderPolicy, FolderState
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.options import RunOptions
     from bridge.setups.settings import SettingKey
     from bridge.turn.driver import DriverTool
 
-S = TypeVar("S", bound=FolderState)
+S = TypeVar("S", bound="FolderState")
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
-from bridge.setups.dot_ralph.common import breaker_settings
+from bridge.setups.dot_ralph.breaker import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.opening import (
     given_settings,
