@@ -1,0 +1,24 @@
+"""A pattern is compiled when it is first used, and then does what any does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bridge.patterns import lazy
+
+
+def test_nothing_is_compiled_before_it_is_used() -> None:
+    broken = lazy("(")
+    with pytest.raises(re.error):
+        broken.search("")
+
+
+def test_it_does_what_a_compiled_one_does() -> None:
+    pattern = lazy(r"(\d+)(?P<unit>[a-z]*)", re.IGNORECASE)
+    assert pattern.sub("N", "a 1 b 22") == "a N b N"
+    found = pattern.fullmatch("30MB")
+    assert found and found["unit"] == "MB"
+    assert pattern.findall("1a") == [("1", "a")]
+    assert pattern.groups == 2
