@@ -19,6 +19,7 @@ def test_it_does_what_a_compiled_one_does() -> None:
     pattern = lazy(r"(\d+)(?P<unit>[a-z]*)", re.IGNORECASE)
     assert pattern.sub("N", "a 1 b 22") == "a N b N"
     found = pattern.fullmatch("30MB")
-    assert found and found["unit"] == "MB"
+    assert found is not None
+    assert found["unit"] == "MB"
     assert pattern.findall("1a") == [("1", "a")]
     assert pattern.groups == 2
