@@ -30,6 +30,7 @@ __all__ = [
     "ConfigurationError",
     "ContractViolation",
     "Driver",
+    "FilterNotCompiled",
     "HookError",
     "HookExited",
     "HookFailed",

@@ -16,6 +16,12 @@ class BridgeError(Exception):
     exit_code = 1
     """What the command line returns for it: 1 violated, 2 usage or configuration, 4 environment."""
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """What happened, with its evidence, and the next step; '' without one."""
+        what, _, next_step = str(self).partition("\n  next: ")
+        return what, next_step
+
 
 class ConfigurationError(BridgeError, ValueError):
     """An option, a setting or a file of ours holds something that we can't use."""
@@ -29,6 +35,18 @@ class InvalidName(ConfigurationError):
 
 class ValueNotAccepted(ConfigurationError):
     """A value that bash can't hold (NUL byte, wrong type) or that the variable's attribute refuses."""
+
+
+class FilterNotCompiled(ConfigurationError):
+    """A jq program that does not compile.
+
+    Attributes:
+        complaint: what jq says of it.
+    """
+
+    def __init__(self, message: str, complaint: str = "") -> None:
+        super().__init__(message)
+        self.complaint = complaint
 
 
 class UnknownDriver(ConfigurationError, LookupError):

@@ -6,7 +6,7 @@ import codecs
 import time
 from typing import TYPE_CHECKING, Self
 
-from bridge.errors import BridgeError, ConfigurationError
+from bridge.errors import BridgeError, FilterNotCompiled
 from bridge.shell import Shell
 from bridge.shell.sources import Source
 from bridge.stream import COMMANDS
@@ -96,7 +96,7 @@ class LiveFilter:
     (``input``, ``halt``, ``$ENV``) get a jq for every line.
 
     Raises:
-        ConfigurationError: the program does not compile.
+        FilterNotCompiled: the program does not compile.
     """
 
     def __init__(self, program: str, *, env: Mapping[str, str] | None, cwd: str | os.PathLike[str]) -> None:
@@ -115,10 +115,11 @@ class LiveFilter:
             tried = self._shell.call("jq", *words)
             if not tried.ok:
                 self.close()
-                raise ConfigurationError(
+                raise FilterNotCompiled(
                     f"this jq filter does not compile: {next(iter(program.split(chr(10))), '')}\n"
                     f"  jq says: {tried.stderr.strip()}\n"
-                    "  next: try it with `jq -n` and correct it in the script that prints it"
+                    "  next: try it with `jq -n` and correct it in the script that prints it",
+                    tried.stderr.strip(),
                 ) from None
         except BaseException:
             self.close()

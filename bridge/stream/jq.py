@@ -14,7 +14,7 @@ import signal
 import weakref
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bridge.errors import ConfigurationError
+from bridge.errors import FilterNotCompiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ class Filter:
         seconds: that a line may take.
 
     Raises:
-        ConfigurationError: the program does not compile.
+        FilterNotCompiled: the program does not compile.
 
     Attributes:
         errors: how many errors there were so far (the command would have printed one line for each).
@@ -196,10 +196,12 @@ def _compile(program: str) -> Any:
         return jq.compile(_WRAPPED.format(program))
     except ValueError as error:
         first = next((line for line in program.splitlines() if line.strip()), "")
-        message = str(error).replace("\n", "\n    ")
-        raise ConfigurationError(
-            f"this jq filter does not compile: {first.strip()}\n  jq says: {message}\n"
-            "  next: try it with `jq -n` and correct it in the script that prints it"
+        complaint = str(error)
+        indented = complaint.replace("\n", "\n    ")
+        raise FilterNotCompiled(
+            f"this jq filter does not compile: {first.strip()}\n  jq says: {indented}\n"
+            "  next: try it with `jq -n` and correct it in the script that prints it",
+            complaint,
         ) from error
 
 

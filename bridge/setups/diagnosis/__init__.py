@@ -60,7 +60,7 @@ def warned(detail: str, hint: str = "") -> Examined:
 
 def failed_with(error: BridgeError, hint: str = "") -> Examined:
     """An error of ours as a failure; `hint` where it names no next step itself."""
-    what, _, next_step = str(error).partition("\n  next: ")
+    what, next_step = error.parts
     return failed(what, next_step or hint)
 
 

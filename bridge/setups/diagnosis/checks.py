@@ -319,7 +319,7 @@ def _install(binary: str, case: Case) -> str:
     try:
         resolve([binary], cwd=case.project, env=case.env)
     except ProgramNotFound as error:
-        return str(error).partition("next: ")[2]
+        return error.parts[1]
     except BridgeError:
         pass
     return f"install {binary}"

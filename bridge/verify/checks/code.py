@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import ConfigurationError
+from bridge.errors import FilterNotCompiled
 from bridge.stream.jq import Filter
 from bridge.verify.checks import distinct, excerpt
 from bridge.verify.facts.usage import jq_program
@@ -106,10 +106,10 @@ def jq_compiles(subject: Subject) -> Iterator[Problem]:
             continue
         try:
             Filter(program)
-        except ConfigurationError as error:
-            complaint = excerpt(str(error).split("jq says:")[-1].split("next:")[0])
+        except FilterNotCompiled as error:
+            where = command.function or "the script"
             yield Problem(
-                f"jq in {command.function or 'the script'} does not compile its program: {complaint}",
+                f"jq in {where} does not compile its program: {excerpt(error.complaint)}",
                 line=command.line,
                 hook=_hook(subject, command.function),
                 hint="try it with `jq -n`, and correct it",

@@ -43,7 +43,7 @@ def filter_compiles(probe: DriverProbe) -> Iterator[Problem]:
     if not answer.text.strip():
         yield Problem("it prints nothing", expected="a jq program, at least: empty")
     elif isinstance(program := probe.filter(), str):
-        yield Problem(f"it does not compile: {excerpt(program.split('jq says:')[-1].split('next:')[0])}")
+        yield Problem(f"it does not compile: {excerpt(program)}")
 
 
 def _run(program: Filter, recording: Recording) -> Comparison:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bridge.contract import driver_contract
-from bridge.errors import ConfigurationError
+from bridge.errors import FilterNotCompiled
 from bridge.shell.protocol import quote
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.bench import DEADLINE
@@ -355,9 +355,9 @@ CLAUDE_CMD_ARGS=()
             return None
         try:
             return Filter(answer.text)
-        except ConfigurationError as error:
+        except FilterNotCompiled as error:
             self.miss("the filter doesn't compile", "does")
-            return str(error)
+            return error.complaint
 
     def live_argv(self) -> list[str]:
         case = Build()
