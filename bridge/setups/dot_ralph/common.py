@@ -110,7 +110,8 @@ class CommonSettings:
         "The same per clock hour; then the loop waits for the next one.")
     price_in: float | None = setting(
         "RALPH_BRIDGE_PRICE_IN", _DOLLARS, "", "Price of a million tokens in, for a CLI that tells no cost.")
-    price_out: float | None = setting("RALPH_BRIDGE_PRICE_OUT", _DOLLARS, "", "The same of tokens out.")
+    price_out: float | None = setting(
+        "RALPH_BRIDGE_PRICE_OUT", _DOLLARS, "", "Price of a million tokens out, likewise.")
     # fmt: on
     sources: Mapping[str, ValueSource] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
