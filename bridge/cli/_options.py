@@ -11,7 +11,7 @@ import click
 from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
-from bridge.loop.caps import VARIABLES, Caps
+from bridge.loop.caps import VARIABLES
 from bridge.setups import PLAIN, kinds
 from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
@@ -101,10 +101,6 @@ def taken_notify(given: dict[str, Any]) -> Notify:
     from bridge.loop.notify import read_notify
 
     return read_notify(os.environ, given.pop("notify"), given.pop("notify_on"))
-
-
-def taken_caps(given: dict[str, Any]) -> Caps:
-    return Caps(**{name: given.pop(name) for name in VARIABLES})
 
 
 project_option = click.option(
