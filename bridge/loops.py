@@ -27,6 +27,9 @@ class LoopOptions(TypedDict, total=False):
     driver: str | os.PathLike[str] | None
     agent: str | os.PathLike[str] | None
     prompt: str | os.PathLike[str] | None
+    mode: str | None
+    tasks: str | os.PathLike[str] | None
+    push: bool
     words: Sequence[str]
     task: str | None
     max_iterations: int | None
@@ -91,6 +94,9 @@ class Loop(EventStream[LoopEnded]):
             driver: name or path of a driver; a path is seen from the working folder.
             agent: the same of an agent (not in bmalph and frankbria).
             prompt: prompt file, seen from the project (not in wiggum).
+            mode: what the turns are for: ``build`` or ``plan`` (playbook).
+            tasks: file with the list of tasks, seen from the project (ralphy).
+            push: push after each turn where the project's own script does (playbook).
             words: of the controller's command line, such as ``["build", "3"]`` (ralph-loop).
             task: what is to be done, in words (wiggum).
             max_iterations: then give up; default 50 in a plain folder, else as the setup says.
@@ -203,7 +209,7 @@ def _kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[SetupKin
 
 def _run_options(options: LoopOptions) -> RunOptions:
     given: dict[str, Any] = {**options, "words": tuple(options.get("words", ()))}
-    for name in ("driver", "agent", "prompt"):
+    for name in ("driver", "agent", "prompt", "tasks"):
         if given.get(name) is not None:
             given[name] = os.fspath(given[name])
     if given.get("calls") is not None:

@@ -75,11 +75,11 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @click.command(cls=_Run)
 @click.argument("words", metavar="[WORDS]...", nargs=-1, shell_complete=completes("WORDS"))
 @setup_option
-@run_options("driver", "prompt")
+@run_options("driver", "prompt", "mode", "tasks")
 @project_option
 @run_options("max_iterations", "max_minutes")
 @caps_options
-@run_options("calls", "live", "promise", "timeout", "retry_delay", "max_failures", "max_idle", "resume")
+@run_options("calls", "live", "promise", "timeout", "retry_delay", "max_failures", "max_idle", "resume", "push")
 @run_options("allowed_tools", "agent", "process", "strict", "lift")
 @unserved_options
 @run_options("dry_run")
@@ -114,15 +114,16 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
             kind, setup = kinds()[PLAIN], None
         else:
             kind, folder = kinds()[setup.name], setup.project
-        given["prompt"] = _prompt_in(folder, given["prompt"])
+        for name in ("prompt", "tasks"):
+            given[name] = _seen_in(folder, given[name])
         return run_kind(kind, folder, setup, RunOptions.of(given), quiet=quiet)
 
 
-def _prompt_in(folder: Path, prompt: str | None) -> str | None:
-    """The prompt file as it is seen from `folder`; given it was from where the user is."""
-    if not prompt:
-        return prompt
-    path = Path(os.path.abspath(prompt))
+def _seen_in(folder: Path, name: str | None) -> str | None:
+    """A file as it is seen from `folder`; given it was from where the user is."""
+    if not name:
+        return name
+    path = Path(os.path.abspath(name))
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 

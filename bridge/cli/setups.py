@@ -11,8 +11,8 @@ import click
 
 from bridge.cli._failures import guarded
 from bridge.cli._options import project_folder, project_option, setup_option
-from bridge.cli._terminal import write
-from bridge.errors import ConfigurationError
+from bridge.cli._terminal import say_all, write
+from bridge.errors import ConfigurationError, SessionRefused
 from bridge.setups.options import RunOptions
 from bridge.setups.projects import choose
 from bridge.wording import tame
@@ -126,11 +126,18 @@ def run_controller(kind: SetupKind, controller: Path, words: Sequence[str]) -> i
         code: int = import_module(kind.command).controller(controller, words)
         return code
     with guarded():
+        from bridge.cli.run import run_kind
+
+        if kind.called is not None:
+            try:
+                setup, options = kind.called(controller, words)
+            except SessionRefused as refusal:
+                say_all(str(refusal))
+                return refusal.exit_code
+            return run_kind(kind, setup.project, setup, options, quiet=False)
         if words and "words" not in kind.options:
             raise click.UsageError(f"{words[0]!r}: a {kind.name} setup takes no words")
         found = kind.installation and kind.installation.detect(Path.cwd())
         if found is None:
             raise ConfigurationError(f"{Path.cwd()} holds no {kind.name} setup")
-        from bridge.cli.run import run_kind
-
         return run_kind(kind, found.project, found, RunOptions(words=tuple(words)), quiet=False)

@@ -82,6 +82,7 @@ class Cli(NamedTuple):
         json_is_one_document: what it prints for ``json`` is no stream of events.
         appends_system_prompt: it takes ``--append-system-prompt``.
         several: options that take all words up to the next option for their values.
+        switches: options that take no value; of a CLI without this list nobody knows which do.
         unlisted: options that it accepts and that its help doesn't name.
         refuses_root: arguments with which it doesn't work for root outside a sandbox.
         runs_elsewhere: its agent loop runs on its maker's servers, so that nobody can rehearse it.
@@ -108,6 +109,7 @@ class Cli(NamedTuple):
     json_is_one_document: bool = False
     appends_system_prompt: bool = False
     several: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
     refuses_root: tuple[str, ...] = ()
     runs_elsewhere: bool = False

@@ -23,6 +23,7 @@ KINDS: Mapping[str, str] = {
     "ralph-loop": "bridge.setups.ralph_loop.kind",
     "frankbria": "bridge.setups.frankbria.kind",
     "wiggum": "bridge.setups.wiggum.kind",
+    "snarktank": "bridge.setups.snarktank.kind",
 }
 """Name, as ``--setup`` takes it, to the module whose KIND it is."""
 

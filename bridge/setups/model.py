@@ -119,7 +119,9 @@ class PlanKind:
         aside: lines, from 1, whose boxes are nobody's task; None: there are none.
         planned: reads a plan of another form; None from it: this one has boxes.
         ticked: gives such a plan with some headings complete, and those that it doesn't have.
-        asks: how one task becomes the only one of a loop: by the plan, by the words of the task, or by a prompt.
+        alone: gives such a plan with one task only, from the plan, headings (else words), and what came before.
+        asks: how one task becomes the only one of a loop: by the plan, by the words of the task, by the words of a
+            controller, or by a prompt that asks for a promise.
     """
 
     files: tuple[str, ...]
@@ -128,7 +130,8 @@ class PlanKind:
     aside: Callable[[Path, str], Collection[int]] | None = None
     planned: Callable[[str], Sequence[PlannedTask] | None] | None = None
     ticked: Callable[[str, Collection[str]], tuple[str, list[str]]] | None = None
-    asks: Literal["plan", "task", "words"] = "plan"
+    alone: Callable[[str, Collection[str], str, str], str] | None = None
+    asks: Literal["plan", "task", "words", "prompt"] = "plan"
 
 
 class Older(NamedTuple):
@@ -231,12 +234,15 @@ class SetupKind:
         plan: as a swarm works on it.
         copied: files that a work tree of a swarm needs beside those that all setups have, relative to its home.
         own_per_task: files that each task of a swarm has of its own, so that no merge brings them along.
+        appended: files that tasks append to, each at its end: a merge keeps what all of them wrote.
         endless: it has no limit of iterations by default.
         installation: how it is recognised; None: it is what people ask for, or what is left.
         begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
         reset: clears what keeps the next loop from starting; says what it did.
         own_words: what stands behind ``run`` is read as its own controller reads it.
         controller: its own command line, of one whose loop lies in ``.ralph``; None: there is none.
+        called: which setup its controller at a path belongs to, and what its words ask of a run; raises
+            SessionRefused. None: it takes no words.
         command: module of the command line of another, with `run_setup` and `controller`; '': there is none.
         programs: names of its own controller's programs, by which one at work is found.
         by_default: its checks say what a folder lacks in which nothing is whole.
@@ -263,12 +269,14 @@ class SetupKind:
     plan: PlanKind
     copied: tuple[str, ...] = ()
     own_per_task: tuple[str, ...] = ()
+    appended: tuple[str, ...] = ()
     endless: bool = False
     installation: Installation | None = None
     begun: Callable[[Path], bool] | None = None
     reset: Callable[[Path], list[str]] | None = None
     own_words: bool = False
     controller: Callable[[], Controller] | None = None
+    called: Callable[[Path, Sequence[str]], tuple[Setup, RunOptions]] | None = None
     command: str = ""
     programs: tuple[str, ...] = ()
     by_default: bool = False

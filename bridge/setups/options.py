@@ -115,6 +115,13 @@ class RunOptions:
         None, "--agent", "NAME|PATH",
         "The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
         type=_PATH, completes="AGENT")
+    mode: str | None = _option(
+        None, "--mode", "NAME", "What the turns are for, where a setup has a prompt for each: build, plan.")
+    tasks: str | None = _option(
+        None, "--tasks", "FILE", "The list of tasks: Markdown boxes, YAML or JSON (ralphy setup).",
+        type=_PATH, completes="FILE")
+    push: bool = _option(
+        True, "--no-push", None, "Don't push after each turn, where the setup's own script does.")
     words: Sequence[str] = _option(())  # of a controller's command line
     task: str | None = _option(None)  # what is to be done, in words
     process: bool = _option(

@@ -68,7 +68,7 @@ class LoopDriver(Protocol):
 class _OnStdin(Protocol):
     """A driver that knows of prompts on stdin; others give every prompt as an argument."""
 
-    def offer_stdin(self) -> None: ...
+    def offer_stdin(self, when: str = "auto") -> None: ...
 
     def command_stdin(self) -> str: ...
 
@@ -104,7 +104,7 @@ def build_command(
         driver.set("CLAUDE_OUTPUT_FORMAT", "json")
     stdin = ""
     if isinstance(driver, _OnStdin):
-        driver.offer_stdin()
+        driver.offer_stdin("true" if settings.stdin else "auto")
     argv = driver.build_command(prompt, context, session or "")
     hook = "driver_build_command left CLAUDE_CMD_ARGS"
     if live and argv:
@@ -114,6 +114,8 @@ def build_command(
         raise ConfigurationError(f"there is no command to run: {hook} empty")
     if isinstance(driver, _OnStdin):
         stdin = driver.command_stdin()
+    if len(argv) > 1 and argv[1].startswith("-"):  # else a sub-command, whose options come behind it
+        argv = [argv[0], *settings.arguments, *argv[1:]]
     return Command(os_arguments(argv), stdin.encode("utf-8", "surrogateescape") if stdin else None, live)
 
 

@@ -97,6 +97,8 @@ class TurnSettings:
         heartbeat_seconds: how often to look for written files.
         poll_seconds: how often :class:`RunProgress` comes.
         hook_seconds: how long a hook of an agent may take before and after its program.
+        arguments: words behind the program's name, in front of those of the driver.
+        stdin: the prompt is given there, by a driver that knows how.
     """
 
     project: Path
@@ -109,6 +111,8 @@ class TurnSettings:
     heartbeat_seconds: float = 30.0
     poll_seconds: float = 2.0
     hook_seconds: float = 600.0
+    arguments: tuple[str, ...] = ()
+    stdin: bool = False
 
     @property
     def environment(self) -> dict[str, str]:

@@ -78,7 +78,7 @@ class ClaudeCommands:
             self._format = value
         return None
 
-    def offer_stdin(self) -> None:
+    def offer_stdin(self, when: str = "auto") -> None:  # noqa: ARG002 (by the length of the prompt alone)
         self._stdin = ""
 
     def command_stdin(self) -> str:

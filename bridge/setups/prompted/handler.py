@@ -1,0 +1,87 @@
+"""The turns of such a setup: the prompt as its kind makes it, the promise in the assistant's last message alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError, ProjectUnusable
+from bridge.files import usable, write_atomic
+from bridge.loop.policy import LoopState
+from bridge.setups.plain.handler import PlainFiles, PlainHandler
+from bridge.turn.tool import first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from bridge.loop.active import ActiveRun
+    from bridge.loop.handler import Turn
+    from bridge.loop.outcome import Outcome
+    from bridge.loop.plan import Plan
+    from bridge.loop.policy import Decision
+    from bridge.loop.settings import LoopSettings
+    from bridge.setups.prompted.job import Job
+    from bridge.turn.tool import TurnRequest
+
+PROMPT = ".ralph_bridge.prompt.md"
+"""In the loop's folder: what the turn that is under way was given."""
+
+
+def prompt_file(project: Path) -> Path:
+    return project / ".ralph" / PROMPT
+
+
+class PromptedHandler(PlainHandler):
+    """See :class:`bridge.loop.handler.TurnHandler`."""
+
+    def __init__(self, job: Job, loop: LoopSettings, *, logs_bytes: int) -> None:
+        super().__init__(PlainFiles(job.project), loop, logs_bytes=logs_bytes)
+        self._job = job
+        self._sent = b""
+        self._problem = ""
+
+    def open(self, active: ActiveRun) -> Iterable[str]:
+        return [*super().open(active), *self._job.begin()]
+
+    def load(self, state: LoopState) -> tuple[LoopState, Iterable[str]]:
+        return state, ()
+
+    def read_plan(self) -> Plan | None:
+        """An agent may leave it half written: then it is as if there was none, and people are told once."""
+        try:
+            plan = self._job.read_plan()
+        except BridgeError as error:
+            self._problem = first_line(error)
+            return None
+        self._problem = ""
+        return plan
+
+    def begin_turn(self, state: LoopState, plan: Plan | None, session: str | None) -> TurnRequest:
+        request = super().begin_turn(state, plan, session)
+        path, broken = prompt_file(self._job.project), ""
+        try:
+            self._sent = self._job.prompt(request.number)
+            with usable("the prompt of the turn"):
+                write_atomic(path, self._sent)
+        except BridgeError as error:
+            if request.number == 1 and isinstance(error, ProjectUnusable):
+                raise
+            broken = first_line(error)
+        return replace(request, prompt=str(path), context="", broken=broken)
+
+    def take_in(self, state: LoopState, turn: Turn) -> Outcome:
+        outcome = super().take_in(state, turn)
+        if not outcome.promised or outcome.analysis is None or self._loop.promise is None:
+            return outcome
+        from bridge.stream.status import find_promise
+
+        words = outcome.words
+        if outcome.analysis.family == "text":  # programs that print what they were given before they answer
+            words = words.replace(self._sent.decode("utf-8", "replace").strip(), "")
+        return replace(outcome, promised=find_promise(words, self._loop.promise))
+
+    def keep(self, _state: LoopState, outcome: Outcome, _decision: Decision) -> Iterable[str]:
+        if self._problem:
+            yield f"{self._problem}; the plan does not count until it is mended"
+        yield from self._job.after(outcome)

@@ -1,0 +1,122 @@
+"""What a run of such a setup is, as its kind says it, and what decides how it goes on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bridge.loop.outcome import Outcome
+from bridge.loop.policy import Decision, LoopState, PlanPolicy, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from bridge.loop.plan import Plan
+    from bridge.loop.policy import Moment
+
+
+Prompt = Callable[[int], bytes]
+"""What is sent in a turn, by its number, from 1; raises ConfigurationError."""
+
+
+def _nothing(_outcome: Outcome | None = None) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """The CLI that the controller's own script calls, and how.
+
+    Attributes:
+        program: its name.
+        options: what the script passes to it beside the prompt, its permissions and the form of its output.
+        permission: its permission mode, of a CLI that has such modes; '': the script names none.
+        on_stdin: the script gives it the prompt there.
+        line: of the call, from 1; 0: no script says so.
+    """
+
+    program: str
+    options: tuple[str, ...] = ()
+    permission: str = ""
+    on_stdin: bool = False
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One run.
+
+    Attributes:
+        project: the folder that the CLI runs in.
+        shown: the prompt, as the first line calls it: a file, mostly.
+        prompt: gives what is sent in a turn, by its number, from 1. It is asked in each turn: people edit prompts.
+        tool: what the project's own script runs, unless a driver or an agent is asked for.
+        most: iterations; None: any number.
+        promise: what ends the loop when the assistant's last message gives it; None: nothing does.
+        read_plan: reads the plan; None from it: there is none.
+        plan_ends: a plan with nothing left to do ends the loop, before a turn, too.
+        noun: what the plan counts: ``story``, in the plural `nouns`.
+        used_up: exit status when all iterations are used up. complete: whether that is the usual end.
+        pause: seconds between two turns.
+        notes: what people should know before it begins.
+        begin: makes ready, once the project is ours; what it gives is told.
+        after: follows each turn; what it gives is told.
+    """
+
+    project: Path
+    shown: str
+    prompt: Prompt
+    tool: Tool
+    most: int | None
+    promise: str | None = None
+    read_plan: Callable[[], Plan | None] = lambda: None
+    plan_ends: bool = True
+    noun: str = "task"
+    nouns: str = "tasks"
+    used_up: int = 1
+    complete: bool = False
+    pause: float = 0.0
+    notes: tuple[str, ...] = ()
+    begin: Callable[[], Iterable[str]] = _nothing
+    after: Callable[[Outcome], Iterable[str]] = _nothing
+
+
+@dataclass(frozen=True)
+class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
+    """Goes on until the promise, the end of the plan or of the iterations, as `job` has it.
+
+    A turn is what the original counts as one, well or not. What it does not do: it believes no promise of a turn
+    that failed, and waits for the end of a provider's limit without counting the turn.
+    """
+
+    job: Job | None = None
+
+    def over(self, _state: LoopState, plan: Plan | None) -> Decision | None:
+        job = self.job
+        if job is None or not job.plan_ends or plan is None or not plan.complete:
+            return None
+        what = f"the only {job.noun} is" if plan.total == 1 else f"all {plan.total} {job.nouns} are"
+        return Decision(Verdict.COMPLETE, "plan_complete", f"{what} done")
+
+    def verdict(self, after: LoopState, outcome: Outcome, at: Moment) -> Decision:
+        if (done := self.over(after, outcome.plan)) is not None:
+            return done
+        if outcome.failure is None and outcome.promised:
+            promise = f"the assistant gave the promise{self._open(outcome.plan)}"
+            return Decision(Verdict.COMPLETE, "completion_promise", promise)
+        return self.common_verdict(after, replace(outcome, plan=None), at)
+
+    def spent(self, state: LoopState, at: Moment) -> Decision | None:
+        found, job = super().spent(state, at), self.job
+        if found is None or job is None or found.reason != "max_iterations":
+            return found
+        return replace(found, verdict=Verdict.COMPLETE if job.complete else found.verdict, status=job.used_up)
+
+    def _open(self, plan: Plan | None) -> str:
+        if plan is None or self.job is None or plan.done >= plan.total:
+            return ""
+        left = plan.total - plan.done
+        what = f"{self.job.noun} is" if left == 1 else f"{self.job.nouns} are"
+        return f", but {left} of {plan.total} {what} open"

@@ -1,0 +1,146 @@
+"""The loop of such a setup, ready to run: a driver or an agent for the CLI that its script calls, or that is asked for."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bridge.clis import find_cli
+from bridge.errors import ConfigurationError
+from bridge.loop.settings import night, numbers
+from bridge.resources import os_text
+from bridge.setups.model import Opened
+from bridge.setups.plain.settings import SAMPLES, loop_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from bridge.agent import Agent
+    from bridge.driver import Driver
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.settings import LoopSettings
+    from bridge.setups.options import RunOptions
+    from bridge.setups.prompted.job import Job
+    from bridge.setups.prompted.job import Tool as OwnTool
+    from bridge.turn.tool import Command, Tool
+
+PAUSE = "RALPH_BRIDGE_PAUSE_SECONDS"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptedLoop(Opened):
+    """A loop that may start."""
+
+    job: Job
+    loop: LoopSettings
+    script: Driver | Agent
+
+    def begun(self) -> tuple[Driver | Agent, LoopSettings]:
+        return self.script, self.loop
+
+    def state_files(self) -> tuple[str, Sequence[str]]:
+        return ".ralph", SAMPLES
+
+    def preview(self) -> tuple[Sequence[str], Command | bytes]:
+        import tempfile
+
+        from bridge.driver import Driver
+        from bridge.turn.driver import build_command
+
+        prompt = self.job.prompt(1)
+        if not isinstance(self.script, Driver):
+            return (), prompt
+        with tempfile.NamedTemporaryFile(prefix="ralph_bridge.", suffix=".md") as file:  # nothing in the project
+            file.write(prompt)
+            file.flush()
+            return (), build_command(self.script, self.loop, file.name)
+
+    def events(self) -> Generator[LoopEvent, None, None]:
+        from bridge.driver import Driver
+        from bridge.loop.policy import LoopState
+        from bridge.loop.runner import run_loop
+        from bridge.setups.projects import active_run
+        from bridge.setups.prompted.handler import PromptedHandler
+        from bridge.setups.prompted.job import PromptedPolicy
+
+        loop, script = self.loop, self.script
+        tool: Tool
+        if isinstance(script, Driver):
+            from bridge.turn.driver import DriverTool
+
+            tool = DriverTool(script, loop, f"driver {script.script.stem}")
+        else:
+            from bridge.turn.agent import AgentTool
+
+            tool = AgentTool(script, loop)
+        logs_bytes = night(loop.environment).turn_logs_bytes
+        handler = PromptedHandler(self.job, loop, logs_bytes=logs_bytes)
+        policy = PromptedPolicy(loop.limits, loop.pauses, job=self.job)
+        active = active_run(loop.project / ".ralph", loop.project, tool.name)
+        return run_loop(tool, policy, handler, loop, active=active, state=LoopState())
+
+
+@contextmanager
+def open_job(job: Job, options: RunOptions, tell: Callable[[str], None]) -> Iterator[PromptedLoop]:
+    """Load the script for a job, which is closed when the block ends. Nothing is started.
+
+    Raises:
+        ConfigurationError: there is nothing for its CLI; an option doesn't apply.
+    """
+    for note in job.notes:
+        tell(note)
+    most = job.most if options.max_iterations is None else options.max_iterations
+    loop = loop_settings(job.project, replace(options, promise=options.promise or job.promise), prompt=job.shown)
+    pause = numbers(loop.environment, {"pause": PAUSE}).get("pause", job.pause)
+    driver, agent = options.script("driver"), options.script("agent")
+    own = driver is None and agent is None
+    if own:
+        driver, agent = _for_cli(job.tool)
+    tool = job.tool if own or (driver is not None and _is_for(driver, job.tool)) else None
+    loop = replace(
+        loop,
+        limits=replace(loop.limits, max_iterations=most),
+        pauses=replace(loop.pauses, between=pause),
+        promise=options.promise or job.promise,
+        resume=False,
+        arguments=tool.options if tool is not None and driver is not None else (),
+        stdin=tool is not None and tool.on_stdin,
+    )
+    if driver is not None:
+        from bridge.driver import Driver
+        from bridge.setups.dot_ralph.folder import locate
+
+        mode = {"CLAUDE_PERMISSION_MODE": tool.permission} if tool is not None and tool.permission else {}
+        settings: Mapping[str, object] = {"PROMPT_FILE": job.shown, **mode, **options.globals}
+        with Driver.load(
+            driver, folders=locate(job.project).all_drivers, cwd=job.project, settings=settings
+        ) as script:
+            yield PromptedLoop(job, loop, script)
+        return
+    from bridge.setups.plain.opening import agent_of
+
+    assert agent is not None
+    with agent_of(job.project, agent, options.globals, timeout=loop.hook_seconds, lift=options.lift) as script:
+        yield PromptedLoop(job, loop, script)
+
+
+def _for_cli(tool: OwnTool) -> tuple[str | None, str | None]:
+    """Name the driver, else the agent, that ships for what the project's own script calls."""
+    from bridge.resources import scripts_in, shipped
+
+    cli = find_cli(tool.program)
+    if cli is not None and cli.driver is not None:
+        return cli.driver.name, None
+    if cli is not None and cli.name in scripts_in("agent", [shipped("agents")]):
+        return None, cli.name
+    where = f"line {tool.line} of its script" if tool.line else "its script"
+    raise ConfigurationError(
+        f"{where} calls {tool.program}, for which no driver and no agent ships\n"
+        "  next: name one with --driver or --agent (`ralph-bridge list` shows them)"
+    )
+
+
+def _is_for(driver: str, tool: OwnTool) -> bool:
+    cli = find_cli(tool.program)
+    return cli is not None and cli.driver is not None and os_text(driver) == cli.driver.name

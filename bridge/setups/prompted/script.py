@@ -1,0 +1,500 @@
+"""What a controller's own script calls, and with what: read by the parser, never run. Pure, but for reading the file.
+
+A word of the script is taken apart into pieces: text, files that it puts in (``$(cat FILE)``), variables that only a
+run knows (``$i``), and what only bash could tell. Variables are followed to what the script assigns to them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bridge.clis import find_cli
+from bridge.files import ANYWHERE, read_bytes, usable
+from bridge.setups.prompted.job import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tree_sitter import Node
+
+    from bridge.clis import Cli
+
+_STARTERS = frozenset(
+    {"env", "exec", "nohup", "time", "timeout", "gtimeout", "stdbuf", "command", "caffeinate", "nice"}
+)
+_BOXES = (("docker", "sandbox", "run"), ("sbx", "run"))
+_ASKS = frozenset({"--version", "-v", "--help", "-h"})
+_OURS = frozenset({"-p", "--print", "--verbose", "--include-partial-messages"})
+_OURS_WITH_VALUE = frozenset({"--output-format", "--input-format"})
+_ALL = "--dangerously-skip-permissions"
+_CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
+_DEEPEST = 12
+_LOG_OPTION = re.compile(
+    r"-\d+|-n|--oneline|--(?:grep|format|pretty|date|max-count|since|author)=.*|--no-merges|-i|HEAD"
+)
+
+Kind = Literal["text", "file", "variable", "log", "unknown"]
+
+
+class Piece(NamedTuple):
+    """A part of a word.
+
+    Attributes:
+        kind: ``text``; ``file``: its content, whose path (or pattern) is `text`; ``variable``: one that only a run
+            knows, by name; ``log``: what ``git log`` prints with these arguments, NUL between them; ``unknown``: what
+            only bash could tell, as it stands.
+        line: where it stands, from 1.
+    """
+
+    kind: Kind
+    text: str
+    line: int
+
+
+class Assignment(NamedTuple):
+    name: str
+    node: Node | None
+    appends: bool
+    start: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of a coding CLI.
+
+    Attributes:
+        cli: which. line: of the call, from 1.
+        words: behind its name; each as its pieces.
+        stdin: what it reads there; None: nothing that the script gives it.
+        boxed: it is started in a sandbox of Docker's.
+        looped: it stands in a loop, or in a function.
+    """
+
+    cli: Cli
+    line: int
+    words: tuple[tuple[Piece, ...], ...]
+    stdin: tuple[Piece, ...] | None
+    boxed: bool
+    looped: bool
+
+    @cached_property
+    def parsed(self) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:
+        """Give how it is called, the prompt that it is given (None: none), and options that only bash could tell."""
+        return _parse(self)
+
+    @property
+    def tool(self) -> Tool:
+        return self.parsed[0]
+
+    @property
+    def prompt(self) -> tuple[Piece, ...] | None:
+        return self.parsed[1]
+
+    @property
+    def headless(self) -> bool:
+        """Whether it answers and ends, as far as its options say; None of the CLIs but one has an option for it."""
+        return not self.cli.switches or any(_plain(word) in ("-p", "--print") for word in self.words)
+
+
+@dataclass
+class Script:
+    """A controller's script.
+
+    Attributes:
+        path: of it. project: the folder that it works in.
+        text: of it; '': it can't be read.
+    """
+
+    path: Path
+    project: Path
+    text: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        with usable("the controller's script"):
+            data = read_bytes(self.path, 4 * 1024 * 1024, root=ANYWHERE) if self.path.is_file() else b""
+        self._source = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+        self.text = self._source.decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def _root(self) -> Node:
+        import tree_sitter
+        import tree_sitter_bash
+
+        return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())).parse(self._source).root_node
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """All of its nodes, in order."""
+        found, waiting = [], [self._root]
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            waiting.extend(reversed(node.children))
+        return found
+
+    def of(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def commands(self) -> list[tuple[Node, list[str]]]:
+        """Every simple command, with its words as they stand."""
+        return [(node, [self.of(each) for each in _words(node)]) for node in self.nodes if node.type == "command"]
+
+    @cached_property
+    def _assigned(self) -> list[Assignment]:
+        found = []
+        for node in self.nodes:
+            if node.type == "variable_assignment" and (name := node.child_by_field_name("name")) is not None:
+                appends = any(child.type == "+=" for child in node.children)
+                found.append(Assignment(self.of(name), node.child_by_field_name("value"), appends, node.start_byte))
+            elif node.type == "command" and self.of(node.children[0]) == "read":
+                if (here := _heredoc(node)) is not None:
+                    found.append(Assignment(self.of(_words(node)[-1]), here, False, node.start_byte))
+        return found
+
+    def default(self, name: str) -> str | None:
+        """The first value that the script assigns to a variable; None: it assigns none, or only bash could tell."""
+        first = next((each for each in self._assigned if each.name == name and each.node is not None), None)
+        return None if first is None else _plain(self.evaluate(first.node, before=first.start))
+
+    # -- calls ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """Every call of a coding CLI that we know, in order."""
+        return [call for node, words in self.commands if (call := self._call(node, words)) is not None]
+
+    @property
+    def by_default(self) -> Call | None:
+        """The call that it makes when nobody asks for another CLI: what its variable for that begins with, else the first."""
+        calls = self.calls
+        for each in self._assigned:
+            if _CHOICE.fullmatch(each.name) and (chosen := find_cli(self.default(each.name) or "")) is not None:
+                if (found := next((call for call in calls if call.cli is chosen), None)) is not None:
+                    return found
+        return next((call for call in calls if call.looped), None) or next(iter(calls), None)
+
+    def _call(self, node: Node, words: list[str]) -> Call | None:
+        bare = [word.strip("\"'") for word in words]
+        at = next((number for number, word in enumerate(bare) if find_cli(word) is not None), None)
+        if at is None or (before := _starts(bare[:at])) is None:
+            return None
+        cli = find_cli(bare[at])
+        assert cli is not None
+        behind = _words(node)[at + 1 :]
+        evaluated = [piece for each in behind for piece in self._spread(each)]
+        if {_plain(word) for word in evaluated} & _ASKS and len(evaluated) == 1:
+            return None
+        boxed = before == "box"
+        if boxed and any(_plain(word) == "--" for word in evaluated):  # behind it are the CLI's own
+            evaluated = evaluated[next(n for n, word in enumerate(evaluated) if _plain(word) == "--") + 1 :]
+        return Call(
+            cli=cli,
+            line=node.start_point[0] + 1,
+            words=tuple(evaluated),
+            stdin=self._stdin(node),
+            boxed=boxed,
+            looped=any(up.type in _LOOPS for up in _above(node)),
+        )
+
+    def _spread(self, node: Node) -> Iterator[tuple[Piece, ...]]:
+        """A word of a command: an array stands for all of its elements."""
+        if found := re.fullmatch(r'"?\$\{(\w+)\[[@*]\]\}"?', self.of(node)):
+            elements: list[tuple[Piece, ...]] = []
+            for each in self._assigned:
+                if each.name == found[1] and each.start < node.start_byte and each.node is not None:
+                    elements = elements if each.appends else []
+                    if each.node.type == "array":
+                        inside = [child for child in each.node.named_children if child.type != "comment"]
+                        elements += [self.evaluate(child, before=each.start) for child in inside]
+            yield from elements
+            return
+        pieces = self.evaluate(node, before=node.start_byte)
+        text = _plain(pieces)
+        if text is not None and node.type in ("simple_expansion", "expansion"):  # unquoted: split at blanks
+            yield from ((Piece("text", word, pieces[0].line),) for word in text.split())
+        else:
+            yield pieces
+
+    def _stdin(self, node: Node) -> tuple[Piece, ...] | None:
+        """What a command reads: a file, a here-document, or what an ``echo`` or a ``cat`` before it prints."""
+        inner = node
+        for up in _above(node):
+            if up.type == "redirected_statement":
+                for redirect in up.children:
+                    if redirect.type == "file_redirect" and any(each.type == "<" for each in redirect.children):
+                        path = _plain(self.evaluate(redirect.named_children[-1], before=node.start_byte))
+                        return (Piece("file", path or self.of(redirect), redirect.start_point[0] + 1),)
+                    if redirect.type == "herestring_redirect":
+                        return self.evaluate(redirect.named_children[-1], before=node.start_byte)
+                    if redirect.type == "heredoc_redirect":
+                        return self._here(redirect, node.start_byte)
+            elif up.type == "pipeline":
+                stages = [each for each in up.named_children if each.end_byte <= inner.start_byte]
+                if stages:
+                    return self._printed(stages[-1])
+            elif up.type not in ("heredoc_redirect", "heredoc_body"):
+                return None
+            inner = up
+        return None
+
+    def _printed(self, stage: Node) -> tuple[Piece, ...]:
+        """What a command prints, of those that print what they are given."""
+        line, outer = stage.start_point[0] + 1, stage
+        while stage.type == "redirected_statement":
+            stage = stage.named_children[0]
+        words = [*_words(stage)] if stage.type == "command" else []
+        name = self.of(words[0]) if words else ""
+        given = words[1:]
+        if name == "cat" and not given and (here := _heredoc(stage)) is not None:
+            return self.evaluate(here, before=stage.start_byte)
+        if name == "cat" and given:
+            pieces = []
+            for each in given:
+                path = _plain(self.evaluate(each, before=stage.start_byte))
+                pieces.append(Piece("file" if path else "unknown", path or self.of(each), line))
+            return tuple(pieces)
+        if name in ("echo", "printf") and given:
+            while given and self.of(given[0]) in ("-e", "-n", "-E", "--"):
+                given = given[1:]
+            if name == "printf" and len(given) > 1:
+                given = given[1:]
+            pieces = []
+            for number, each in enumerate(given):
+                pieces += [Piece("text", "\n" if name == "printf" else " ", line)] if number else []
+                pieces += self.evaluate(each, before=stage.start_byte)
+            return tuple(pieces)
+        if name == "git" and len(words) > 1 and self.of(words[1]) == "log":
+            options = [_plain(self.evaluate(each, before=stage.start_byte)) for each in words[2:]]
+            fine = all(each is not None and (_LOG_OPTION.fullmatch(each) or each.isdigit()) for each in options)
+            if fine:
+                return (Piece("log", "\0".join(map(str, options)), line),)
+        return (Piece("unknown", self.of(outer), line),)
+
+    # -- words ---------------------------------------------------------------------------------------
+
+    def evaluate(self, node: Node | None, *, before: int, deep: int = 0) -> tuple[Piece, ...]:
+        """Take a word apart; `before`: assignments that stand in front of there count."""
+        if node is None:
+            return (Piece("text", "", 0),)
+        return tuple(_joined(self._pieces(node, before, deep)))
+
+    def _pieces(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
+        text, line = self.of(node), node.start_point[0] + 1
+        if deep > _DEEPEST:
+            yield Piece("unknown", text, line)
+            return
+        match node.type:
+            case "word" | "number":
+                yield Piece("text", re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL), line)
+            case "raw_string":
+                yield Piece("text", text[1:-1], line)
+            case "ansi_c_string":
+                yield Piece("text", text[2:-1].replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'"), line)
+            case "string":
+                yield from self._between(node, node.start_byte + 1, node.end_byte - 1, before, deep)
+            case "concatenation":
+                for child in node.named_children:
+                    yield from self._pieces(child, before, deep)
+            case "heredoc_body":
+                yield from self._between(node, node.start_byte, node.end_byte, before, deep)
+            case "simple_expansion" | "expansion":
+                yield from self._expansion(node, before, deep)
+            case "command_substitution":
+                yield from self._substituted(node, before, deep)
+            case _:
+                yield Piece("unknown", text, line)
+
+    def _between(self, node: Node, start: int, end: int, before: int, deep: int) -> Iterator[Piece]:
+        at, line = start, node.start_point[0] + 1
+        for child in node.named_children:
+            if child.type in ("string_content", "heredoc_content"):
+                continue
+            begun = child.start_byte + len(self.of(child)) - len(self.of(child).lstrip())
+            yield Piece("text", _unescaped(self._source[at:begun]), line)
+            yield from self._pieces(child, before, deep)
+            at = child.end_byte
+        yield Piece("text", _unescaped(self._source[at:end]), line)
+
+    def _expansion(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
+        text, line = self.of(node).lstrip(), node.start_point[0] + 1
+        found = re.match(r"\$\{?(\w+)(?:(:?[-=])(.*)\})?", text, re.DOTALL)
+        if found is None or (
+            text.startswith("${") and not re.fullmatch(r"\$\{\w+(?::?[-=].*)?\}", text, re.DOTALL)
+        ):
+            yield Piece("unknown", text, line)
+            return
+        name, operator, other = found[1], found[2], found[3]
+        if operator:  # what is taken where it isn't set: nobody sets it but the user
+            if name in ("RALPH_DIR",) or not other or other.startswith("$"):
+                inner = [each for each in node.named_children if each.type != "variable_name"]
+                for each in inner:
+                    yield from self._pieces(each, before, deep + 1)
+            else:
+                yield Piece("text", other.strip("\"'"), line)
+            return
+        known = [each for each in self._assigned if each.name == name and each.start < before]
+        if not known or known[-1].node is None or name == "PWD":
+            known = []
+        if name in ("BASH_SOURCE", "0"):
+            yield Piece("text", str(self.path), line)
+        elif known:
+            last = known[-1]
+            yield from self.evaluate(last.node, before=last.start, deep=deep + 1)
+        elif name == "PWD":
+            yield Piece("text", str(self.project), line)
+        elif name == "HOME":
+            yield Piece("text", os.environ.get("HOME", ""), line)
+        else:
+            yield Piece("variable", name, line)
+
+    def _substituted(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
+        text, line = self.of(node), node.start_point[0] + 1
+        if "dirname" in text and ("BASH_SOURCE" in text or "$0" in text):  # the folder of the script, or above it
+            up = re.findall(r"/\.\.", text)
+            yield Piece("text", os.path.normpath(os.path.join(self.path.parent, *(".." for _ in up))), line)
+            return
+        if "rev-parse --show-toplevel" in text or text == "$(pwd)":
+            yield Piece("text", str(self.project), line)
+            return
+        inside = node.named_children
+        if len(inside) == 1 and inside[0].type == "file_redirect":
+            path = _plain(self.evaluate(inside[0].named_children[-1], before=before, deep=deep + 1))
+            yield Piece("file" if path else "unknown", path or text, line)
+            return
+        first = next(iter(inside), None)
+        while first is not None and first.type in ("list", "pipeline"):  # `... || echo`: what it prints as a rule
+            first = first.named_children[0]
+        if first is None or (len(inside) != 1 and first.type != "command"):
+            yield Piece("unknown", text, line)
+            return
+        for piece in self._printed(first):
+            yield piece._replace(text=text) if piece.kind == "unknown" else piece
+
+    def _here(self, redirect: Node, before: int) -> tuple[Piece, ...]:
+        body = next((each for each in redirect.children if each.type == "heredoc_body"), None)
+        start = next((self.of(each) for each in redirect.children if each.type == "heredoc_start"), "")
+        if body is None:
+            return (Piece("text", "", redirect.start_point[0] + 1),)
+        if start[:1] in ("'", '"', "\\"):
+            return (Piece("text", self.of(body), body.start_point[0] + 1),)
+        return self.evaluate(body, before=before)
+
+
+_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement", "function_definition"})
+
+
+def _above(node: Node) -> Iterator[Node]:
+    up = node.parent
+    while up is not None:
+        yield up
+        up = up.parent
+
+
+def _words(command: Node) -> list[Node]:
+    """Its name and its arguments; what is assigned for it alone, and redirections, are none."""
+    words = [
+        each
+        for each in command.named_children
+        if each.type != "variable_assignment" and "redirect" not in each.type
+    ]
+    return [
+        each.named_children[0] if each.type == "command_name" and each.named_children else each for each in words
+    ]
+
+
+def _heredoc(command: Node) -> Node | None:
+    """The body of the here-document that a command reads."""
+    up = command.parent
+    for redirect in up.children if up is not None and up.type == "redirected_statement" else ():
+        if redirect.type == "heredoc_redirect":
+            return next((each for each in redirect.children if each.type == "heredoc_body"), None)
+    return None
+
+
+def _starts(before: Sequence[str]) -> str | None:
+    """Say what words in front of a CLI's name are: '' it is started as it is, ``box``, None: it isn't started."""
+    if not before:
+        return ""
+    if any(tuple(before[: len(box)]) == box for box in _BOXES):
+        return "box"
+    return "" if os.path.basename(before[0]) in _STARTERS and "-v" not in before else None
+
+
+def _plain(pieces: Sequence[Piece]) -> str | None:
+    """The text of a word that has nothing else in it."""
+    return "".join(each.text for each in pieces) if all(each.kind == "text" for each in pieces) else None
+
+
+def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Neighbouring texts as one; at least one piece."""
+    last: Piece | None = None
+    for piece in pieces:
+        if last is not None and last.kind == piece.kind == "text":
+            last = last._replace(text=last.text + piece.text)
+            continue
+        if last is not None and not (last.kind == "text" and not last.text):
+            yield last
+        last = piece
+    yield last or Piece("text", "", 0)
+
+
+def _unescaped(data: bytes) -> str:
+    text = data.decode("utf-8", "surrogateescape")
+    return re.sub(r'\\([$`"\\]|\n)', lambda found: found[1].strip("\n"), text)
+
+
+def _parse(call: Call) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:
+    """Sort the words of a call: options that are passed on, the permission mode, the prompt."""
+    options: list[str] = []
+    prompt: tuple[Piece, ...] | None = None
+    lost: list[str] = []
+    permission = ""
+    waiting = [*call.words]
+    while waiting:
+        word = waiting.pop(0)
+        text = _plain(word)
+        if text is None or not text.startswith("-") or text == "-" or " " in text:
+            prompt = word if text != "-" and _is_prompt(text, call) else prompt
+            continue
+        if text in ("--",):
+            continue
+        name, equals, value = text.partition("=")
+        takes = not equals and name not in call.cli.switches and bool(call.cli.switches)
+        values: list[tuple[Piece, ...]] = []
+        while takes and waiting and not (_plain(waiting[0]) or "x").startswith("-"):
+            values.append(waiting.pop(0))
+            if name not in call.cli.several:
+                break
+        if name in _OURS or name in _OURS_WITH_VALUE:
+            continue
+        if name == "--permission-mode":
+            permission = value or (_plain(values[0]) if values else "") or ""
+            continue
+        permission = "bypassPermissions" if name == _ALL else permission
+        known = [_plain(each) for each in values]
+        if None in known:
+            lost.append(name)
+        else:
+            options += [text, *(each for each in known if each is not None)]
+    on_stdin = prompt is None and call.stdin is not None
+    if call.cli.switches and not permission:
+        permission = "acceptEdits" if call.boxed else "default"
+    tool = Tool(
+        program=call.cli.programs[0],
+        options=tuple(options) if call.cli.switches else (),
+        permission=permission if call.cli.switches else "",
+        on_stdin=on_stdin,
+        line=call.line,
+    )
+    return tool, call.stdin if on_stdin else prompt, tuple(lost)
+
+
+def _is_prompt(text: str | None, call: Call) -> bool:
+    """A CLI of which nobody knows which options take values: a text with blanks in it, or what is put in."""
+    return bool(call.cli.switches) or text is None or " " in text or "\n" in text

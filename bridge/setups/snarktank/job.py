@@ -1,0 +1,164 @@
+"""What a run is, what its controller's words ask for, and what it keeps beside its stories."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError, SessionRefused
+from bridge.files import make_folder, read_bytes, usable, write_atomic
+from bridge.records import read_text
+from bridge.setups.options import RunOptions
+from bridge.setups.prompted.files import own_script, shown
+from bridge.setups.prompted.job import Job
+from bridge.setups.prompted.prompts import file_prompt, pieces_prompt
+from bridge.setups.prompted.script import Script
+from bridge.setups.prompted.task_lists import parse, plan_of, read_entries
+from bridge.setups.prompted.tools import call_for, cli_named, tool_of, with_cli
+from bridge.setups.snarktank.kind import PRD, PROGRESS, at, project_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from bridge.loop.plan import Plan
+    from bridge.setups.model import Setup
+    from bridge.setups.prompted.job import Prompt, Tool
+    from bridge.setups.prompted.script import Call
+
+MOST, PAUSE, PROMISE = 10, 2.0, "COMPLETE"
+TOOLS = ("amp", "claude")
+"""Those that the original knows; a fork's script may call others."""
+LAST_BRANCH, ARCHIVE = ".last-branch", "archive"
+FILES = {"amp": "prompt.md", "": "CLAUDE.md"}
+"""The prompt by the CLI's name; '': of all others."""
+
+
+def job(setup: Setup, options: RunOptions) -> Job:
+    """Say what a run is.
+
+    Raises:
+        ConfigurationError: its stories can't be read, it has no prompt.
+    """
+    read_plan(setup)
+    call = call_for(_script(setup), options)
+    tool = tool_of(call, options, TOOLS[0])
+    prompt, name = _prompt(setup, options, call, tool)
+    return Job(
+        project=setup.project,
+        shown=name,
+        prompt=prompt,
+        tool=tool,
+        most=MOST,
+        promise=PROMISE,
+        read_plan=partial(read_plan, setup),
+        noun="story",
+        nouns="stories",
+        pause=PAUSE,
+        begin=partial(_begin, setup),
+    )
+
+
+def _script(setup: Setup) -> Script:
+    return Script(own_script(setup.controller), setup.project)
+
+
+def read_plan(setup: Setup) -> Plan | None:
+    """The stories; None: there are none.
+
+    Raises:
+        ConfigurationError: they can't be read.
+    """
+    text = read_text(setup.home / PRD)
+    return None if text is None else plan_of(read_entries(text, shown(setup, PRD)))
+
+
+def _prompt(setup: Setup, options: RunOptions, call: Call | None, tool: Tool) -> tuple[Prompt, str]:
+    if options.prompt:
+        return file_prompt(setup.project / options.prompt, options.prompt), options.prompt
+    given = call.prompt if call is not None else None
+    if given is not None and given[0].kind == "file" and len(given) == 1:
+        path = setup.project / given[0].text
+        if path.is_file():
+            return file_prompt(path, name := shown(setup, path.name)), name
+    usual = FILES.get(tool.program, FILES[""])
+    for each in dict.fromkeys((usual, *FILES.values())):
+        if (setup.home / each).is_file():
+            return file_prompt(setup.home / each, name := shown(setup, each)), name
+    if given is not None and given[0].kind != "file":
+        return pieces_prompt(
+            given, setup.project, options
+        ), f"{shown(setup, setup.controller.name)}:{given[0].line}"
+    raise ConfigurationError(
+        f"no prompt: looked for {' and '.join(shown(setup, each) for each in FILES.values())}\n"
+        "  next: write one, or name one with --prompt"
+    )
+
+
+# -- what it keeps ------------------------------------------------------------------------------------
+
+
+def _begin(setup: Setup) -> Iterator[str]:
+    """Put the last feature's files aside when the branch has changed, note the branch, begin the log of progress."""
+    progress, branch = setup.home / PROGRESS, _branch(setup)
+    before = (read_text(setup.home / LAST_BRANCH) or "").removeprefix("\ufeff").strip()
+    if branch and before and branch != before:
+        parts = [part for part in before.removeprefix("ralph/").split("/") if part not in ("", ".", "..")]
+        name = f"{ARCHIVE}/{time.strftime('%Y-%m-%d')}-{'/'.join(parts) or 'unnamed'}"
+        with usable("the archive"):
+            make_folder(setup.home / name)
+            for each in (PRD, PROGRESS):
+                with suppress(FileNotFoundError):
+                    write_atomic(setup.home / name / each, read_bytes(setup.home / each))
+            write_atomic(progress, _heading())
+        yield f"the run before was about {before}: its files are in {shown(setup, name)}"
+    with usable(f"the folder {shown(setup, '')}"):
+        if branch and branch != before:
+            write_atomic(setup.home / LAST_BRANCH, f"{branch}\n")
+        if not progress.exists():
+            write_atomic(progress, _heading())
+
+
+def _branch(setup: Setup) -> str:
+    text = read_text(setup.home / PRD)
+    found = parse(text, PRD).get("branchName") if text else None
+    return found if isinstance(found, str) else ""
+
+
+def _heading() -> str:
+    return f"# Ralph Progress Log\nStarted: {time.strftime('%a %b %e %H:%M:%S %Z %Y')}\n---\n"
+
+
+# -- its controller's words -----------------------------------------------------------------------------
+
+
+def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
+    """Read the words of its controller as that does: a number anywhere and ``--tool`` count, nothing else.
+
+    Raises:
+        SessionRefused: the tool is none of those that its script calls.
+    """
+    setup = at(project_of(controller.parent), controller.parent)
+    options, tool = RunOptions(), ""
+    left = [*words]
+    while left:
+        word = left.pop(0)
+        if word == "--tool":
+            if not left:
+                raise SessionRefused("Error: --tool: expected a tool behind it")
+            tool = left.pop(0)
+        elif word.startswith("--tool="):
+            tool = word.partition("=")[2]
+        elif word.isascii() and word.isdigit():
+            options = replace(options, max_iterations=int(word[:9]))
+    if not tool:
+        return setup, options
+    known = dict.fromkeys((*TOOLS, *(call.cli.programs[0] for call in _script(setup).calls)))
+    cli = cli_named(tool)
+    if cli is None or cli.programs[0] not in known:
+        expected = " or ".join(f"'{each}'" for each in known)
+        raise SessionRefused(f"Error: Invalid tool '{tool}'. Must be {expected}.")
+    return setup, with_cli(options, cli)

@@ -1,0 +1,107 @@
+"""The kind as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.setups.model import PlanKind
+from bridge.setups.prompted.files import setup_at
+from bridge.setups.prompted.kind import prompted_kind
+from bridge.setups.prompted.task_lists import alone, planned, with_done
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bridge.loop.plan import Plan
+    from bridge.setups.model import Setup
+    from bridge.setups.options import RunOptions
+    from bridge.setups.prompted.job import Job
+
+NAME, SCRIPT, PRD, PROGRESS = "snarktank", "ralph.sh", "prd.json", "progress.txt"
+PLACES = ("scripts/ralph", "ralph", ".ralph", "tools/ralph", ".agents/ralph", "")
+_BESIDE = (PRD, "prompt.md", "CLAUDE.md")
+
+
+def detect(folder: Path) -> Setup | None:
+    """Its script, and a file that only such a loop has beside it; at the root, where all of them may be somebody
+    else's, a script that gives its CLI a file."""
+    found = next((folder / place for place in PLACES if (folder / place / SCRIPT).is_file()), None)
+    if found is None:
+        return None
+    return at(folder, found) if _is_one(folder, found) else None
+
+
+def _is_one(folder: Path, home: Path) -> bool:
+    if not any((home / name).is_file() for name in _BESIDE):
+        return False
+    return home != folder or feeds_file(folder, home / SCRIPT)
+
+
+def feeds_file(folder: Path, script: Path) -> bool:
+    """Say whether a script gives its CLI a prompt file; else it carries the prompt itself."""
+    from bridge.setups.prompted.files import own_script
+    from bridge.setups.prompted.script import Script
+
+    call = Script(own_script(script), folder).by_default
+    return call is not None and call.prompt is not None and call.prompt[0].kind == "file"
+
+
+def at(project: Path, home: Path) -> Setup:
+    """The setup whose files lie there."""
+    return setup_at(NAME, project, home / SCRIPT, _BESIDE)
+
+
+def project_of(home: Path) -> Path:
+    """The folder from which `home` is one of the places of such a setup; else `home` itself.
+
+    >>> from pathlib import PurePosixPath as P
+    >>> project_of(P("/x/scripts/ralph")), project_of(P("/x/y"))
+    (PurePosixPath('/x'), PurePosixPath('/x/y'))
+    """
+    for place in sorted(filter(None, PLACES), key=len, reverse=True):
+        parts = tuple(place.split("/"))
+        if home.parts[-len(parts) :] == parts:
+            return home.parents[len(parts) - 1]
+    return home
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """What there isn't of it."""
+    if all(not (folder / place / SCRIPT).is_file() for place in PLACES):
+        return (f"there is no {PLACES[0]}/{SCRIPT}, nor one in {', '.join(PLACES[1:-1])} or the root",)
+    return () if detect(folder) else (f"beside {SCRIPT} is none of {', '.join(_BESIDE)}",)
+
+
+def _job(setup: Setup, options: RunOptions) -> Job:
+    from bridge.setups.snarktank.job import job
+
+    return job(setup, options)
+
+
+def _read_plan(setup: Setup) -> Plan | None:
+    from bridge.setups.snarktank.job import read_plan
+
+    return read_plan(setup)
+
+
+def _called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
+    from bridge.setups.snarktank.job import called
+
+    return called(controller, words)
+
+
+KIND = prompted_kind(
+    name=NAME,
+    title="snarktank's ralph",
+    page="snarktank",
+    signs=(*((f"{place}/{SCRIPT}",) for place in PLACES[:-1]), (SCRIPT, PRD), (SCRIPT, "prompt.md")),
+    detect=detect,
+    missing=missing,
+    job=_job,
+    read_plan=_read_plan,
+    called=_called,
+    plan=PlanKind(files=(PRD,), planned=planned, ticked=with_done, alone=alone),
+    copied=(SCRIPT, *_BESIDE, PROGRESS),
+    appended=(PROGRESS,),
+)
