@@ -307,6 +307,7 @@ class AgentOutput:
             words.finish(facts),
             family="text",
             text=self._response,
+            last_text=_last_of(self._response, raw.last_text),
             completed_turn=None,
             usage=raw.usage,
             session_id=raw.session_id,
@@ -318,6 +319,11 @@ class AgentOutput:
             limit=raw.limit,
             permanent=raw.permanent,
         )
+
+
+def _last_of(response: str, last: str) -> str:
+    """The last message of a response that may be all of them; what its script prints otherwise is one."""
+    return last if last.strip() and response.rstrip().endswith(last.strip()) else response
 
 
 @contextmanager

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def setup_at(name: str, project: Path, controller: Path, beside: Iterable[str], flavour: str = "") -> Setup:
-    """Make the setup whose controller this is; `beside`: names, in its folder, that show it where they are there."""
+    """Make the setup whose controller this is; `beside`: names in its folder that show it, where they are there."""
     home, top = controller.parent.resolve(), project.resolve()
     paths = [home / each for each in dict.fromkeys((controller.name, *beside))]
     shown = tuple(_from(top, path) for path in paths if path.is_file())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import usable, write_atomic
-from bridge.loop.policy import LoopState
 from bridge.setups.plain.handler import PlainFiles, PlainHandler
 from bridge.turn.tool import first_line
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from bridge.loop.handler import Turn
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
-    from bridge.loop.policy import Decision
+    from bridge.loop.policy import Decision, LoopState
     from bridge.loop.settings import LoopSettings
     from bridge.setups.prompted.job import Job
     from bridge.turn.tool import TurnRequest

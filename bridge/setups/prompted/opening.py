@@ -1,4 +1,4 @@
-"""The loop of such a setup, ready to run: a driver or an agent for the CLI that its script calls, or that is asked for."""
+"""The loop of such a setup, ready to run: with a driver or an agent for the CLI that its script calls."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def pieces_prompt(
     if unknown is not None:
         text = unknown.text if unknown.kind == "unknown" else f"${unknown.text}"
         raise ConfigurationError(
-            f"line {unknown.line} of its script: the prompt has {text.strip()[:200]} in it, which only bash could tell\n"
+            f"line {unknown.line} of its script: only bash could tell what {text.strip()[:200]} in the prompt is\n"
             "  next: write the prompt into a file, and name it with --prompt"
         )
     return partial(

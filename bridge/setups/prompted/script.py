@@ -1,7 +1,7 @@
-"""What a controller's own script calls, and with what: read by the parser, never run. Pure, but for reading the file.
+"""What a controller's own script calls, and with what: read by the parser, never run.
 
-A word of the script is taken apart into pieces: text, files that it puts in (``$(cat FILE)``), variables that only a
-run knows (``$i``), and what only bash could tell. Variables are followed to what the script assigns to them.
+A word of the script is taken apart into pieces: text, files that it puts in (``$(cat FILE)``), variables that only
+a run knows (``$i``), and what only bash could tell. Variables are followed to what the script assigns to them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.clis import find_cli
@@ -19,6 +18,7 @@ from bridge.setups.prompted.job import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from tree_sitter import Node
 
@@ -46,8 +46,8 @@ class Piece(NamedTuple):
 
     Attributes:
         kind: ``text``; ``file``: its content, whose path (or pattern) is `text`; ``variable``: one that only a run
-            knows, by name; ``log``: what ``git log`` prints with these arguments, NUL between them; ``unknown``: what
-            only bash could tell, as it stands.
+            knows, by name; ``log``: what ``git log`` prints with these arguments, NUL between them;
+            ``unknown``: what only bash could tell, as it stands.
         line: where it stands, from 1.
     """
 
@@ -84,7 +84,7 @@ class Call:
 
     @cached_property
     def parsed(self) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:
-        """Give how it is called, the prompt that it is given (None: none), and options that only bash could tell."""
+        """Give how it is called, the prompt (None: it has none), and options whose values only bash could tell."""
         return _parse(self)
 
     @property
@@ -152,9 +152,8 @@ class Script:
             if node.type == "variable_assignment" and (name := node.child_by_field_name("name")) is not None:
                 appends = any(child.type == "+=" for child in node.children)
                 found.append(Assignment(self.of(name), node.child_by_field_name("value"), appends, node.start_byte))
-            elif node.type == "command" and self.of(node.children[0]) == "read":
-                if (here := _heredoc(node)) is not None:
-                    found.append(Assignment(self.of(_words(node)[-1]), here, False, node.start_byte))
+            elif node.type == "command" and self.of(node.children[0]) == "read" and (here := _heredoc(node)):
+                found.append(Assignment(self.of(_words(node)[-1]), here, False, node.start_byte))
         return found
 
     def default(self, name: str) -> str | None:
@@ -171,13 +170,16 @@ class Script:
 
     @property
     def by_default(self) -> Call | None:
-        """The call that it makes when nobody asks for another CLI: what its variable for that begins with, else the first."""
+        """The call that it makes when nobody asks for another CLI.
+
+        That of the CLI with which its variable for that begins, else the first in a loop or a function.
+        """
         calls = self.calls
-        for each in self._assigned:
-            if _CHOICE.fullmatch(each.name) and (chosen := find_cli(self.default(each.name) or "")) is not None:
-                if (found := next((call for call in calls if call.cli is chosen), None)) is not None:
-                    return found
-        return next((call for call in calls if call.looped), None) or next(iter(calls), None)
+        chosen = [
+            find_cli(self.default(each.name) or "") for each in self._assigned if _CHOICE.fullmatch(each.name)
+        ]
+        found = (call for cli in chosen if cli is not None for call in calls if call.cli is cli)
+        return next(found, None) or next((call for call in calls if call.looped), None) or next(iter(calls), None)
 
     def _call(self, node: Node, words: list[str]) -> Call | None:
         bare = [word.strip("\"'") for word in words]
@@ -245,36 +247,35 @@ class Script:
 
     def _printed(self, stage: Node) -> tuple[Piece, ...]:
         """What a command prints, of those that print what they are given."""
-        line, outer = stage.start_point[0] + 1, stage
+        whole = stage
         while stage.type == "redirected_statement":
             stage = stage.named_children[0]
-        words = [*_words(stage)] if stage.type == "command" else []
-        name = self.of(words[0]) if words else ""
-        given = words[1:]
+        words, before = [*_words(stage)] if stage.type == "command" else [], stage.start_byte
+        name, given, line = self.of(words[0]) if words else "", words[1:], whole.start_point[0] + 1
         if name == "cat" and not given and (here := _heredoc(stage)) is not None:
-            return self.evaluate(here, before=stage.start_byte)
+            return self._here(here, before)
         if name == "cat" and given:
-            pieces = []
-            for each in given:
-                path = _plain(self.evaluate(each, before=stage.start_byte))
-                pieces.append(Piece("file" if path else "unknown", path or self.of(each), line))
-            return tuple(pieces)
+            paths = [(each, _plain(self.evaluate(each, before=before))) for each in given]
+            return tuple(Piece("file" if path else "unknown", path or self.of(each), line) for each, path in paths)
         if name in ("echo", "printf") and given:
-            while given and self.of(given[0]) in ("-e", "-n", "-E", "--"):
-                given = given[1:]
-            if name == "printf" and len(given) > 1:
-                given = given[1:]
-            pieces = []
-            for number, each in enumerate(given):
-                pieces += [Piece("text", "\n" if name == "printf" else " ", line)] if number else []
-                pieces += self.evaluate(each, before=stage.start_byte)
-            return tuple(pieces)
-        if name == "git" and len(words) > 1 and self.of(words[1]) == "log":
-            options = [_plain(self.evaluate(each, before=stage.start_byte)) for each in words[2:]]
-            fine = all(each is not None and (_LOG_OPTION.fullmatch(each) or each.isdigit()) for each in options)
-            if fine:
+            return self._echoed(name, given, before)
+        if name == "git" and given and self.of(given[0]) == "log":
+            options = [_plain(self.evaluate(each, before=before)) for each in given[1:]]
+            if all(each is not None and (_LOG_OPTION.fullmatch(each) or each.isdigit()) for each in options):
                 return (Piece("log", "\0".join(map(str, options)), line),)
-        return (Piece("unknown", self.of(outer), line),)
+        return (Piece("unknown", self.of(whole), line),)
+
+    def _echoed(self, name: str, given: list[Node], before: int) -> tuple[Piece, ...]:
+        while given and self.of(given[0]) in ("-e", "-n", "-E", "--"):
+            given = given[1:]
+        if name == "printf" and len(given) > 1:  # its format
+            given = given[1:]
+        pieces: list[Piece] = []
+        for number, each in enumerate(given):
+            gap = "\n" if name == "printf" else " "
+            pieces += [Piece("text", gap, each.start_point[0] + 1)] if number else []
+            pieces += self.evaluate(each, before=before)
+        return tuple(_joined(iter(pieces)))
 
     # -- words ---------------------------------------------------------------------------------------
 
@@ -282,6 +283,8 @@ class Script:
         """Take a word apart; `before`: assignments that stand in front of there count."""
         if node is None:
             return (Piece("text", "", 0),)
+        if node.type == "heredoc_redirect":
+            return self._here(node, before)
         return tuple(_joined(self._pieces(node, before, deep)))
 
     def _pieces(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
@@ -292,17 +295,14 @@ class Script:
         match node.type:
             case "word" | "number":
                 yield Piece("text", re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL), line)
-            case "raw_string":
-                yield Piece("text", text[1:-1], line)
-            case "ansi_c_string":
-                yield Piece("text", text[2:-1].replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'"), line)
-            case "string":
-                yield from self._between(node, node.start_byte + 1, node.end_byte - 1, before, deep)
+            case "raw_string" | "ansi_c_string":
+                yield Piece("text", text[1:-1] if text[0] == "'" else _ansi(text[2:-1]), line)
+            case "string" | "heredoc_body":
+                quote = int(node.type == "string")
+                yield from self._between(node, node.start_byte + quote, node.end_byte - quote, before, deep)
             case "concatenation":
                 for child in node.named_children:
                     yield from self._pieces(child, before, deep)
-            case "heredoc_body":
-                yield from self._between(node, node.start_byte, node.end_byte, before, deep)
             case "simple_expansion" | "expansion":
                 yield from self._expansion(node, before, deep)
             case "command_substitution":
@@ -409,12 +409,10 @@ def _words(command: Node) -> list[Node]:
 
 
 def _heredoc(command: Node) -> Node | None:
-    """The body of the here-document that a command reads."""
+    """The here-document that a command reads."""
     up = command.parent
-    for redirect in up.children if up is not None and up.type == "redirected_statement" else ():
-        if redirect.type == "heredoc_redirect":
-            return next((each for each in redirect.children if each.type == "heredoc_body"), None)
-    return None
+    found = up.children if up is not None and up.type == "redirected_statement" else ()
+    return next((each for each in found if each.type == "heredoc_redirect"), None)
 
 
 def _starts(before: Sequence[str]) -> str | None:
@@ -447,6 +445,10 @@ def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
 def _unescaped(data: bytes) -> str:
     text = data.decode("utf-8", "surrogateescape")
     return re.sub(r'\\([$`"\\]|\n)', lambda found: found[1].strip("\n"), text)
+
+
+def _ansi(text: str) -> str:
+    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'").replace("\\\\", "\\")
 
 
 def _parse(call: Call) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def asked_for(options: RunOptions) -> str | None:
-    """The program of the driver or agent that is asked for, '' where nobody knows it; None: nothing is asked for."""
+    """The program of the driver or agent that is asked for, '' where nobody knows it; None: nobody asks."""
     named = options.script("driver") or options.script("agent")
     if named is None:
         return None

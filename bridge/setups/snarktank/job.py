@@ -102,7 +102,7 @@ def _prompt(setup: Setup, options: RunOptions, call: Call | None, tool: Tool) ->
 
 
 def _begin(setup: Setup) -> Iterator[str]:
-    """Put the last feature's files aside when the branch has changed, note the branch, begin the log of progress."""
+    """Put the last feature's files aside when the branch has changed, note the branch, begin the progress log."""
     progress, branch = setup.home / PROGRESS, _branch(setup)
     before = (read_text(setup.home / LAST_BRANCH) or "").removeprefix("\ufeff").strip()
     if branch and before and branch != before:
