@@ -123,10 +123,20 @@ def project_scripts() -> Folders:
 
 
 def _has_loop(folder: Path) -> bool:
-    if folder.name == ".ralph":  # the loop's own folder, which holds its prompt or its controller
-        return False
     groups = dict.fromkeys(group for kind in kinds().values() for group in kind.signs)
+    # The loop's own folder, which holds its prompt or its controller, may look like a project with both at its top.
+    if folder.name == ".ralph" or any(_is_place(folder, group) for group in groups):
+        return False
     return any(all((folder / name).exists() for name in group) for group in groups)
+
+
+def _is_place(folder: Path, group: Sequence[str]) -> bool:
+    """Whether these files of a project above lie in `folder`, and it is no repository of its own."""
+    place = os.path.dirname(group[0]).split("/")
+    if not place[0] or folder.parts[-len(place) :] != tuple(place) or (folder / ".git").exists():
+        return False
+    above = folder.parents[len(place) - 1]
+    return all((above / name).exists() for name in group)
 
 
 def _home() -> Path | None:

@@ -86,6 +86,17 @@ def pieces_prompt(
     )
 
 
+def can_be_had(pieces: Sequence[Piece] | None, project: Path) -> bool:
+    """Say whether all of a script's own words are known, and the files that it puts in are there."""
+    return bool(pieces) and all(
+        (project / piece.text).is_file()
+        if piece.kind == "file"
+        else piece.kind in ("text", "log") or _known(piece.text)
+        for piece in pieces or ()
+        if piece.kind != "file" or not glob_sign(piece.text)
+    )
+
+
 def _known(name: str) -> bool:
     return _COUNTERS.fullmatch(name) is not None or _MOSTS.fullmatch(name) is not None
 

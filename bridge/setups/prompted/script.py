@@ -338,20 +338,31 @@ class Script:
             else:
                 yield Piece("text", other.strip("\"'"), line)
             return
+yield from self._variable(node, name, before, deep)
+
+    def _variable(self, node: Node, name: str, before: int, deep: int) -> Iterator[Piece]:
+        """What a variable stands for at a place of the script."""
+        line = node.start_point[0] + 1
         known = [each for each in self._assigned if each.name == name and each.start < before]
-        if not known or known[-1].node is None or name == "PWD":
-            known = []
-        if name in ("BASH_SOURCE", "0"):
-            yield Piece("text", str(self.path), line)
-        elif known:
-            last = known[-1]
-            yield from self.evaluate(last.node, before=last.start, deep=deep + 1)
-        elif name == "PWD":
-            yield Piece("text", str(self.project), line)
-        elif name == "HOME":
-            yield Piece("text", os.environ.get("HOME", ""), line)
+        function = next((up for up in _above(node) if up.type == _FUNCTION), None)
+        here = {"BASH_SOURCE": str(self.path), "0": str(self.path), "PWD": str(self.project)}
+        if name in here or name == "HOME":
+            yield Piece("text", here.get(name, os.environ.get("HOME", "")), line)
+        elif known and known[-1].node is not None:
+            yield from self.evaluate(known[-1].node, before=known[-1].start, deep=deep + 1)
+        elif name.isdigit() and function is not None:
+            yield from self._argument(function, int(name), Piece("unknown", f"${name}", line), deep)
         else:
             yield Piece("variable", name, line)
+
+    def _argument(self, function: Node, number: int, unknown: Piece, deep: int) -> Iterator[Piece]:
+        """What a function of the script gets as its argument with this number, where it is called first."""
+        name = self.of(function.named_children[0])
+        called = next((node for node, words in self.commands if words[:1] == [name] and len(words) > number), None)
+        if called is None:
+            yield unknown
+        else:
+            yield from self.evaluate(_words(called)[number], before=called.start_byte, deep=deep + 1)
 
     def _substituted(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
         text, line = self.of(node), node.start_point[0] + 1
@@ -386,7 +397,8 @@ class Script:
         return self.evaluate(body, before=before)
 
 
-_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement", "function_definition"})
+_FUNCTION = "function_definition"
+_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement", _FUNCTION})
 
 
 def _above(node: Node) -> Iterator[Node]:
@@ -430,16 +442,14 @@ def _plain(pieces: Sequence[Piece]) -> str | None:
 
 
 def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Neighbouring texts as one; at least one piece."""
-    last: Piece | None = None
+    """Neighbouring texts as one, and none that is empty beside others; at least one piece."""
+    found: list[Piece] = []
     for piece in pieces:
-        if last is not None and last.kind == piece.kind == "text":
-            last = last._replace(text=last.text + piece.text)
-            continue
-        if last is not None and not (last.kind == "text" and not last.text):
-            yield last
-        last = piece
-    yield last or Piece("text", "", 0)
+        if found and found[-1].kind == piece.kind == "text":
+            found[-1] = found[-1]._replace(text=found[-1].text + piece.text)
+        else:
+            found.append(piece)
+    yield from [piece for piece in found if piece.kind != "text" or piece.text] or [Piece("text", "", 0)]
 
 
 def _unescaped(data: bytes) -> str:

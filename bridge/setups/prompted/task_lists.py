@@ -110,6 +110,18 @@ def read_entries(text: str, name: str) -> list[Entry]:
     return [_entry(text, name, node, number) for number, node in enumerate(nodes, 1)]
 
 
+def plan_in(text: str, name: str) -> Plan | None:
+    """Say how far a list has come; None: the text is an object of another shape, of which nobody can tell.
+
+    Raises:
+        ConfigurationError: as for `read_entries`.
+    """
+    root = parse(text, name)
+    if isinstance(root.value, dict) and not any(key in root.value for key in LISTS):
+        return None
+    return plan_of(read_entries(text, name))
+
+
 def plan_of(entries: Sequence[Entry]) -> Plan:
     """Say how far they have come, and which is next: the first by priority that is open, and waits for none."""
     following = next(iter(in_order(entries)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -14,11 +15,11 @@ from bridge.records import read_text
 from bridge.setups.options import RunOptions
 from bridge.setups.prompted.files import own_script, shown
 from bridge.setups.prompted.job import Job
-from bridge.setups.prompted.prompts import file_prompt, pieces_prompt
+from bridge.setups.prompted.prompts import can_be_had, file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
-from bridge.setups.prompted.task_lists import parse, plan_of, read_entries
+from bridge.setups.prompted.task_lists import parse, plan_in
 from bridge.setups.prompted.tools import call_for, cli_named, tool_of, with_cli
-from bridge.setups.snarktank.kind import PRD, PROGRESS, at, project_of
+from bridge.setups.snarktank.kind import PRD, PROGRESS, SCRIPT, at, project_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,28 +74,25 @@ def read_plan(setup: Setup) -> Plan | None:
         ConfigurationError: they can't be read.
     """
     text = read_text(setup.home / PRD)
-    return None if text is None else plan_of(read_entries(text, shown(setup, PRD)))
+    return None if text is None else plan_in(text, shown(setup, PRD))
 
 
 def _prompt(setup: Setup, options: RunOptions, call: Call | None, tool: Tool) -> tuple[Prompt, str]:
     if options.prompt:
         return file_prompt(setup.project / options.prompt, options.prompt), options.prompt
     given = call.prompt if call is not None else None
-    if given is not None and given[0].kind == "file" and len(given) == 1:
-        path = setup.project / given[0].text
-        if path.is_file():
-            return file_prompt(path, name := shown(setup, path.name)), name
+    if given is not None and can_be_had(given, setup.project):
+        name = next((piece.text for piece in given if piece.kind == "file"), f"line {given[0].line} of {SCRIPT}")
+        return pieces_prompt(given, setup.project, options), os.path.relpath(setup.project / name, setup.project)
     usual = FILES.get(tool.program, FILES[""])
     for each in dict.fromkeys((usual, *FILES.values())):
         if (setup.home / each).is_file():
             return file_prompt(setup.home / each, name := shown(setup, each)), name
-    if given is not None and given[0].kind != "file":
-        return pieces_prompt(
-            given, setup.project, options
-        ), f"{shown(setup, setup.controller.name)}:{given[0].line}"
+    others = [each.cli for each in _script(setup).calls if can_be_had(each.prompt, setup.project)]
+    hint = "".join(f", or run what has one: --driver {cli.driver.name}" for cli in others[:1] if cli.driver)
     raise ConfigurationError(
         f"no prompt: looked for {' and '.join(shown(setup, each) for each in FILES.values())}\n"
-        "  next: write one, or name one with --prompt"
+        f"  next: write one, or name one with --prompt{hint}"
     )
 
 

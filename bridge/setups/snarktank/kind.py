@@ -24,8 +24,10 @@ _BESIDE = (PRD, "prompt.md", "CLAUDE.md")
 
 
 def detect(folder: Path) -> Setup | None:
-    """Its script, and a file that only such a loop has beside it; at the root, where all of them may be somebody
-    else's, a script that gives its CLI a file."""
+    """Its script, and a file that such a loop has beside it, or that the script gives its CLI.
+
+    At the root, where such files may be anybody's, that file alone counts.
+    """
     found = next((folder / place for place in PLACES if (folder / place / SCRIPT).is_file()), None)
     if found is None:
         return None
@@ -33,9 +35,11 @@ def detect(folder: Path) -> Setup | None:
 
 
 def _is_one(folder: Path, home: Path) -> bool:
-    if not any((home / name).is_file() for name in _BESIDE):
+    if home != folder and (home / ".git").exists():  # a clone of the original, beside other projects
         return False
-    return home != folder or feeds_file(folder, home / SCRIPT)
+    if home != folder and any((home / name).is_file() for name in _BESIDE):
+        return True
+    return feeds_file(folder, home / SCRIPT)
 
 
 def feeds_file(folder: Path, script: Path) -> bool:
@@ -44,7 +48,8 @@ def feeds_file(folder: Path, script: Path) -> bool:
     from bridge.setups.prompted.script import Script
 
     call = Script(own_script(script), folder).by_default
-    return call is not None and call.prompt is not None and call.prompt[0].kind == "file"
+    given = call.prompt if call is not None else None
+    return any(piece.kind == "file" and (folder / piece.text).is_file() for piece in given or ())
 
 
 def at(project: Path, home: Path) -> Setup:
