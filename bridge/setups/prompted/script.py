@@ -33,6 +33,7 @@ _OURS = frozenset({"-p", "--print", "--verbose", "--include-partial-messages"})
 _OURS_WITH_VALUE = frozenset({"--output-format", "--input-format"})
 _ALL = "--dangerously-skip-permissions"
 _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
+_PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P<name>\w+))", re.DOTALL)
 _DEEPEST = 12
 _LOG_OPTION = re.compile(
     r"-\d+|-n|--oneline|--(?:grep|format|pretty|date|max-count|since|author)=.*|--no-merges|-i|HEAD"
@@ -322,23 +323,18 @@ class Script:
         yield Piece("text", _unescaped(self._source[at:end]), line)
 
     def _expansion(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
-        text, line = self.of(node).lstrip(), node.start_point[0] + 1
-        found = re.match(r"\$\{?(\w+)(?:(:?[-=])(.*)\})?", text, re.DOTALL)
-        if found is None or (
-            text.startswith("${") and not re.fullmatch(r"\$\{\w+(?::?[-=].*)?\}", text, re.DOTALL)
-        ):
-            yield Piece("unknown", text, line)
-            return
-        name, operator, other = found[1], found[2], found[3]
-        if operator:  # what is taken where it isn't set: nobody sets it but the user
-            if name in ("RALPH_DIR",) or not other or other.startswith("$"):
-                inner = [each for each in node.named_children if each.type != "variable_name"]
-                for each in inner:
-                    yield from self._pieces(each, before, deep + 1)
-            else:
-                yield Piece("text", other.strip("\"'"), line)
-            return
-yield from self._variable(node, name, before, deep)
+        text = self.of(node).lstrip()
+        found = _PARAMETER.fullmatch(text)
+        name = found and (found["name"] or found["braced"])
+        if found is None or name is None:
+            yield Piece("unknown", text, node.start_point[0] + 1)
+        elif found["default"] is None or any(each.name == name and each.start < before for each in self._assigned):
+            yield from self._variable(node, name, before, deep)
+        elif inside := [each for each in node.named_children if each.type != "variable_name"]:
+            for each in inside:  # what is taken where nobody sets it
+                yield from self._pieces(each, before, deep + 1)
+        else:
+            yield Piece("text", found["default"], node.start_point[0] + 1)
 
     def _variable(self, node: Node, name: str, before: int, deep: int) -> Iterator[Piece]:
         """What a variable stands for at a place of the script."""
