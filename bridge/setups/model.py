@@ -119,7 +119,8 @@ class PlanKind:
         aside: lines, from 1, whose boxes are nobody's task; None: there are none.
         planned: reads a plan of another form; None from it: this one has boxes.
         ticked: gives such a plan with some headings complete, and those that it doesn't have.
-        alone: gives such a plan with one task only, from the plan, headings (else words), and what came before.
+        alone: gives such a plan with one task only, from the plan ('': there is none), headings (else words), and
+            what came before.
         asks: how one task becomes the only one of a loop: by the plan, by the words of the task, by the words of a
             controller, or by a prompt that asks for a promise.
     """
@@ -233,8 +234,11 @@ class SetupKind:
         checks: what `doctor` looks at, and the checks.
         plan: as a swarm works on it.
         copied: files that a work tree of a swarm needs beside those that all setups have, relative to its home.
-        own_per_task: files that each task of a swarm has of its own, so that no merge brings them along.
-        appended: files that tasks append to, each at its end: a merge keeps what all of them wrote.
+        own_per_task: files that each task of a swarm has of its own, so that no merge brings them along, relative
+            to its home; with a ``/`` at the end: all below.
+        appended: files that tasks append to, likewise: a merge keeps what all of them wrote.
+        prompt: what its loop would send in its first turn; raises ConfigurationError. None: there is nothing to
+            stand in front of a swarm's task.
         endless: it has no limit of iterations by default.
         installation: how it is recognised; None: it is what people ask for, or what is left.
         begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
@@ -270,6 +274,7 @@ class SetupKind:
     copied: tuple[str, ...] = ()
     own_per_task: tuple[str, ...] = ()
     appended: tuple[str, ...] = ()
+    prompt: Callable[[Path, RunOptions], bytes] | None = None
     endless: bool = False
     installation: Installation | None = None
     begun: Callable[[Path], bool] | None = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
-from bridge.files import delete, make_folder, open_file, usable
+from bridge.files import delete, make_folder, open_file, usable, write_atomic
 from bridge.process import leftovers
 from bridge.process.program import Program
 from bridge.records import read_text, write_text
@@ -144,6 +145,8 @@ class MergeQueue:
         # The plan, the loops' own files and those that were copied stay as the branch has them.
         own = (path for path in {*changed, *unmerged} if self._project.is_of_task(path) or path in task.copied)
         self._restore([*own])
+        for path in filter(self._project.is_appended, {*unmerged} - {*task.copied}):
+            self._append(path)
         if unmerged := names(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
             shown = ", ".join(unmerged[:_SHOWN]) + (", …" if len(unmerged) > _SHOWN else "")
             return Merged("conflict", f"conflicts in {shown}")
@@ -186,6 +189,23 @@ class MergeQueue:
                     delete(self.top / path, missing=False)
         if kept := [path for path in paths if path in there]:
             self._git.run(*top, "checkout", "HEAD", *given, data=_listed(kept))
+
+    def _append(self, path: str) -> None:
+        """Keep what both have written into a file that tasks append to; any other conflict in it stays one."""
+        git, here = self._git, ("-C", str(self.top), "--literal-pathspecs")
+        found = [each.split() for each in names(git.run(*here, "ls-files", "--unmerged", "-z", "--", path))]
+        blobs = {stage: blob for mode, blob, stage, *_ in found if mode.startswith("100")}
+        if not {"2", "3"} <= {*blobs}:
+            return
+        with TemporaryDirectory() as folder:
+            for stage in ("2", "1", "3"):
+                text = git.run("cat-file", "blob", blobs[stage]).out if stage in blobs else b""
+                write_atomic(Path(folder) / stage, text)
+            sides = (os.path.join(folder, stage) for stage in ("2", "1", "3"))
+            both = git.run("merge-file", "--union", "--stdout", *sides)
+        if both.ok:
+            write_atomic(self.top / path, both.out)
+            git.run(*here, "add", "--", path)
 
     def _tick(self, task: TaskRecord) -> tuple[str, ...]:
         """Tick the task's boxes in the branch's plan; give those that it doesn't have."""

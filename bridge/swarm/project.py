@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import ConfigurationError
+from bridge.errors import BridgeError, ConfigurationError
 from bridge.files import ANYWHERE, write_atomic
 from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
 from bridge.setups import kinds
 from bridge.setups.model import IN_WORK_TREES
+from bridge.setups.options import RunOptions
+from bridge.setups.standin import kept
 from bridge.swarm.tasks import PlanFormat
 from bridge.swarm.trees import common_folder, names, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bridge.git.repository import Repository
     from bridge.setups.model import SetupKind
@@ -104,7 +106,16 @@ class SwarmProject:
         if not path.startswith(self.prefix):
             return False
         inside = path.removeprefix(self.prefix)
-        return inside == self.plan or self.files.is_own(inside) or inside in self.own.own_per_task
+        return inside == self.plan or self.files.is_own(inside) or self._names(inside, self.own.own_per_task)
+
+    def is_appended(self, path: str) -> bool:
+        """Whether it is one that tasks append to, so that a merge keeps what all of them wrote."""
+        return path.startswith(self.prefix) and self._names(path.removeprefix(self.prefix), self.own.appended)
+
+    def _names(self, inside: str, names: Iterable[str]) -> bool:
+        """Whether a file is one of those of the setup's folder, or lies below one with a ``/`` at its end."""
+        paths = [os.path.join(self.home, name) for name in names]
+        return any(inside.startswith(each) if each.endswith("/") else inside == each for each in paths)
 
     # -- what goes into a work tree ------------------------------------------------------------------
 
@@ -112,7 +123,8 @@ class SwarmProject:
         """Name files that a work tree lacks, from the top: those of the setup that git doesn't have, and the
         ignored ones that ``.worktreeinclude`` names."""
         git = self.repository()
-        copied = (os.path.join(self.home, name) for name in self.own.copied)
+        own = (each for name in self.own.copied for each in (name, str(kept(Path(name)))))
+        copied = (os.path.join(self.home, name) for name in own)
         there = [name for name in (*IN_WORK_TREES, INCLUDE, *copied) if os.path.lexists(self.folder / name)]
         there += [f":(glob){name}/*.sh" for name in ("drivers", "agents") if (self.folder / name).is_dir()]
         setup = _names(git, "--others", "--", *there) if there else []
@@ -141,26 +153,38 @@ class SwarmProject:
             ConfigurationError: the project's prompt can't be read.
         """
         words = f"{task.prompt}\n\n{before}".strip() if before else task.prompt
-        if self.own.plan.asks == "task":
-            files = {} if self.plan is None else {self.plan: self._plan_for(task, "")}
-            return files, {"setup": self.kind, "task": words}
-        if self.own.plan.asks == "words":
+        asks = self.own.plan.asks
+        told = before if asks == "plan" else ""  # the others have it among their words
+        plan = {} if self.plan is None else {self.plan: self.format.only(self.plan_text() or "", task, told)}
+        if asks == "task":
+            return plan, {"setup": self.kind, "task": words}
+        if asks == "words":
             path = os.path.join(self.home, TASK_FILE)
             # The original's own files are named as its controller is called: from the project's folder.
             return {path: f"{words}\n\n{_ASKS}"}, {"words": ("prompt", path)}
-        if self.plan is not None:
-            return {self.plan: self._plan_for(task, before)}, {}
         path = f".ralph/{TASK_FILE}"
+        if asks == "prompt":
+            own = self._own_prompt(prompt)
+            further: dict[str, Any] = {"prompt": path, "promise": "COMPLETE"}
+            if "push" in self.own.options:
+                further["push"] = False  # a task's branch leaves the machine when the user says so
+            return plan | {path: f"{own}# The task\n\n{words}\n\n{_ASKS}"}, further
+        if plan:
+            return plan, {}
         shared = self._shared_prompt(prompt)
         return {path: f"{shared}\n\n# The task\n\n{words}\n" if shared else f"{words}\n\n{_ASKS}"}, {"prompt": path}
 
-    def _plan_for(self, task: Task, before: str) -> str:
-        if task.boxes:
-            text = self.format.only(self.plan_text() or "", task.boxes)
-        else:
-            first, *rest = task.prompt.splitlines()
-            text = f"# Fix plan\n\n- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)
-        return f"{text.rstrip()}\n\n# What came before\n\n{before}\n" if before else text
+    def _own_prompt(self, prompt: str | None) -> str:
+        """What its own loop would send, to stand in front of a task; '' where that can't be had."""
+        if self.own.prompt is None:
+            return ""
+        try:
+            found = self.own.prompt(self.folder, RunOptions(prompt=prompt, max_iterations=1))
+        except BridgeError:
+            if prompt:
+                raise
+            return ""
+        return found.decode("utf-8", "replace").rstrip() + "\n\n"
 
     def _shared_prompt(self, prompt: str | None) -> str:
         for name in (prompt,) if prompt else (".ralph/PROMPT.md", "PROMPT.md"):

@@ -90,15 +90,36 @@ class PlanFormat:
         aside = self.plan.aside(self.folder, text) if self.plan.aside is not None else ()
         return from_plan(text, name, by_heading=by_heading, wide=self.plan.wide, aside=aside)
 
-    def only(self, text: str, boxes: Collection[str]) -> str:
-        """The plan without the tasks of others; one whose tasks aren't boxes stays whole."""
-        return with_only(text, boxes, wide=self.plan.wide) if self.plan.planned is None else text
+    def only(self, text: str, task: Task, before: str) -> str:
+        """The plan for a task's own loop, without the tasks of others; one of another form that can't be written
+        stays whole.
+
+        Args:
+            text: of the plan; '' where there is none.
+            before: what an earlier attempt came to, or ''.
+        """
+        boxes = self._has_boxes(text)
+        if self.plan.alone is not None and not (boxes and text.strip()):
+            return self.plan.alone(text, task.boxes, task.prompt, before)
+        if task.boxes:
+            text = with_only(text, task.boxes, wide=self.plan.wide) if boxes else text
+        else:
+            first, *rest = task.prompt.splitlines()
+            box = f"- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)
+            # A prompt of the setup's own may ask for what else a plan says.
+            others = with_only(text, (), wide=self.plan.wide).rstrip() if self.plan.asks == "prompt" else ""
+            text = f"{others or '# Fix plan'}\n\n{box}"
+        return f"{text.rstrip()}\n\n# What came before\n\n{before}\n" if before else text
 
     def done(self, text: str, boxes: Collection[str]) -> tuple[str, list[str]]:
         """The plan with what a task's merge has done, and what of that it doesn't have."""
-        if self.plan.ticked is not None:
+        if self.plan.ticked is not None and not self._has_boxes(text):
             return self.plan.ticked(text, boxes)
         return with_ticks(text, boxes, wide=self.plan.wide)
+
+    def _has_boxes(self, text: str) -> bool:
+        """Whether it is no plan of another form."""
+        return self.plan.planned is None or self.plan.planned(text) is None
 
 
 def _from_planned(given: Sequence[PlannedTask], name: str, *, by_heading: bool) -> list[Task]:

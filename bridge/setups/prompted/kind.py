@@ -78,6 +78,7 @@ def prompted_kind(
         "settings": _settings,
         "rows": _rows,
         "options": OPTIONS,
+        "prompt": lambda project, options: job(_whole(None, project), options).prompt(1),
     }
     return SetupKind(
         name=name,

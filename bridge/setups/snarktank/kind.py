@@ -106,7 +106,8 @@ KIND = prompted_kind(
     job=_job,
     read_plan=_read_plan,
     called=_called,
-    plan=PlanKind(files=(PRD,), planned=planned, ticked=with_done, alone=alone),
+    plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone),
     copied=(SCRIPT, *_BESIDE, PROGRESS),
+    own_per_task=(".last-branch", "archive/"),
     appended=(PROGRESS,),
 )
