@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,11 +93,12 @@ class SwarmProject:
         if self.plan is None or self.repository().run("ls-files", "--error-unmatch", "--", self.plan).ok:
             return False
         text = self.plan_text()
-        ticked, left = self.format.done(text or "", [box])
-        if text is None or left:
-            return False
-        write_atomic(self.folder / self.plan, ticked)
-        return True
+        with suppress(ConfigurationError):  # it may be half written just now
+            ticked, left = self.format.done(text or "", [box])
+            if text is not None and not left:
+                write_atomic(self.folder / self.plan, ticked)
+                return True
+        return False
 
     def is_own(self, path: str) -> bool:
         return path.startswith(self.prefix) and self.files.is_own(path.removeprefix(self.prefix))
