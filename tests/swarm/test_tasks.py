@@ -95,7 +95,7 @@ def test_wiggum_plans_have_boxes_behind_any_bullet_and_none_in_fences() -> None:
     text = "* [ ] one\n  more\n1. [ ] two\n```\n- [ ] no\n```\n+ [x] done\n- [ ] three\r\n"
     plan = of_kind("wiggum")
     assert [each.boxes for each in plan.tasks(text, "plan")] == [("one",), ("two",), ("three",)]
-    assert plan.only(text, ["two"]) == "1. [ ] two\n```\n- [ ] no\n```\n"
+    assert plan.only(text, Task("two", "two", "two", boxes=("two",)), "") == "1. [ ] two\n```\n- [ ] no\n```\n"
     assert plan.done(text, ["three", "no"]) == (text.replace("[ ] three", "[x] three"), ["no"])
 
 
