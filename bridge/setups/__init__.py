@@ -24,6 +24,7 @@ KINDS: Mapping[str, str] = {
     "frankbria": "bridge.setups.frankbria.kind",
     "wiggum": "bridge.setups.wiggum.kind",
     "snarktank": "bridge.setups.snarktank.kind",
+    "pocock": "bridge.setups.pocock.kind",
 }
 """Name, as ``--setup`` takes it, to the module whose KIND it is."""
 

@@ -26,7 +26,7 @@ class PromptedCase:
 
     @cached_property
     def job(self) -> Job:
-        return self._job(self.setup, RunOptions())
+        return self._job(self.setup, RunOptions(max_iterations=1))
 
 
 CHECKS: Mapping[str, DoctorCheck[PromptedCase]] = {

@@ -30,6 +30,7 @@ def prompted_kind(
     missing: Callable[[Path], tuple[str, ...]],
     job: Callable[[Setup, RunOptions], Job],
     read_plan: Callable[[Setup], Plan | None],
+    adopt: Callable[[Setup], Adopted] | None = None,
     **more: Any,
 ) -> SetupKind:
     """Make one.
@@ -38,6 +39,7 @@ def prompted_kind(
         name, detect, missing: as for :class:`SetupKind` and :class:`Installation`.
         job: what a run is; raises ConfigurationError for what can't be used.
         read_plan: reads its plan, for who only looks.
+        adopt: as for :class:`Installation`; None: a stand-in takes the controller's place.
         more: the other fields of :class:`SetupKind`.
     """
 
@@ -68,7 +70,7 @@ def prompted_kind(
             raise ConfigurationError(f"{project} holds no {name} setup\n  next: {'; '.join(missing(project))}")
         return found
 
-    def adopt(setup: Setup) -> Adopted:
+    def stand_in(setup: Setup) -> Adopted:
         return standin.adopt(setup.controller, name)
 
     made: dict[str, Any] = {
@@ -85,7 +87,9 @@ def prompted_kind(
         open=open_loop,
         overview=overview,
         checks=checks,
-        installation=Installation(detect, missing, adopt, lambda setup: standin.eject(setup.controller)),
+        installation=Installation(
+            detect, missing, adopt or stand_in, lambda setup: standin.eject(setup.controller)
+        ),
         **made | more,
     )
 

@@ -60,7 +60,12 @@ def words(data: bytes, name: str) -> bytes:
 
 
 def pieces_prompt(
-    pieces: Sequence[Piece], project: Path, options: RunOptions, *, most: int | None = None
+    pieces: Sequence[Piece],
+    project: Path,
+    options: RunOptions,
+    *,
+    most: int | None = None,
+    name: str = "its script",
 ) -> Prompt:
     """Of a script's own words.
 
@@ -78,7 +83,7 @@ def pieces_prompt(
     if unknown is not None:
         text = unknown.text if unknown.kind == "unknown" else f"${unknown.text}"
         raise ConfigurationError(
-            f"line {unknown.line} of its script: only bash could tell what {text.strip()[:200]} in the prompt is\n"
+            f"{name}:{unknown.line}: only bash could tell what {text.strip()[:200]} in the prompt is\n"
             "  next: write the prompt into a file, and name it with --prompt"
         )
     return partial(

@@ -162,6 +162,24 @@ class Script:
         first = next((each for each in self._assigned if each.name == name and each.node is not None), None)
         return None if first is None else _plain(self.evaluate(first.node, before=first.start))
 
+    @cached_property
+    def promises(self) -> dict[str, int]:
+        """What its own tests look for in ``<promise>`` tags, and the exit status that each of them ends it with."""
+        found: dict[str, int] = {}
+        for node in self.nodes:
+            then = next((each for each in node.children if each.type == "then"), None)
+            if node.type not in ("if_statement", "elif_clause") or then is None:
+                continue
+            test = self._source[node.start_byte : then.start_byte].decode("utf-8", "replace")
+            test = re.sub(r"\$\{?(\w+)\}?", lambda name: self.default(name[1]) or name[0], test)
+            body = [each for each in node.children if each.start_byte > then.start_byte]
+            inside = [each for each in body if each.type not in ("elif_clause", "else_clause")]
+            text = "\n".join(map(self.of, inside))
+            for promise in re.findall(r"<promise>([^<>$]{1,200})<\\?/promise>", test):
+                ends = re.search(r"\bexit\b[ \t]*(\d*)", text)
+                found.setdefault(promise.strip(), int(ends[1] or 0) if ends else 0)
+        return found
+
     # -- calls ---------------------------------------------------------------------------------------
 
     @cached_property

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.loop.plan import Plan
+from bridge.loop.plan import Plan, with_ticks
 from bridge.setups.model import PlannedTask
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ LISTS = ("userStories", "user_stories", "stories", "tasks", "features", "require
 """Keys under which an object has its list; a list may stand alone, too."""
 _DONE = frozenset({"done", "complete", "completed", "passed", "passing", "closed", "finished"})
 _TITLES = ("title", "name", "description", "task", "text", "feature")
+_DONE_KEYS = ("passes", "completed", "done", "tested")
+"""Keys that say with true or false whether an entry is done; the first that it has counts."""
 _NEEDS = ("dependsOn", "depends_on", "dependencies", "blockedBy", "blocked_by")
 _WORDS = {"critical": 0.0, "highest": 0.0, "high": 1.0, "medium": 2.0, "normal": 2.0, "low": 3.0, "lowest": 4.0}
 _LAST = 1e9
@@ -84,6 +86,13 @@ class Entry:
 def is_list(text: str) -> bool:
     """Say whether a text is such a list at all, and no Markdown."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") or _YAML.search(text) is not None
+
+
+def holds_list(text: str, name: str) -> bool:
+    """Say whether JSON is a list of tasks, an object that has one, or else nothing that could be meant for another
+    thing; raises ConfigurationError as `read_entries` does."""
+    value = parse(text, name).value
+    return not isinstance(value, dict) or any(key in value for key in LISTS)
 
 
 def read_entries(text: str, name: str) -> list[Entry]:
@@ -181,10 +190,15 @@ def with_done(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
     return text, left
 
 
+def ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
+    """The same of a plan that may be Markdown with boxes."""
+    return with_done(text, labels) if is_list(text) else with_ticks(text, labels)
+
+
 def _done_edit(text: str, entry: Entry) -> tuple[int, int, str]:
     """What makes it done: from where to where, and what stands there then."""
     values: dict[str, Node] = entry.node.value
-    key = next((name for name in ("passes", "completed", "done", "status") if name in values), None)
+    key = next((name for name in (*_DONE_KEYS, "status") if name in values), None)
     if key is not None:
         node = values[key]
         new = '"done"' if key == "status" and text[node.start] == '"' else "done" if key == "status" else "true"
@@ -313,13 +327,12 @@ def _entry(text: str, name: str, node: Node, number: int) -> Entry:
         return Entry(str(number), _line(node.value), node.value, _LAST, False, (), None, node)
     if not isinstance(node.value, dict):
         raise _wrong(text, name, node, f"story {number} is {_kind(node.value)}, expected an object")
-    for key in ("passes", "completed", "done"):
+    for key in _DONE_KEYS:
         if key in node.value and not isinstance(node.value[key].value, bool | None):
             found = json.dumps(node.value[key].plain, default=str)[:60]
             raise _wrong(text, name, node.value[key], f"{key} is {found}, expected true or false")
-    done = any(node.get(key) is True for key in ("passes", "completed", "done"))
-    status = node.get("status")
-    if not done and not any(key in node.value for key in ("passes", "completed", "done")):
+    done, status = node.get(*_DONE_KEYS) is True, node.get("status")
+    if not any(key in node.value for key in _DONE_KEYS):
         done = isinstance(status, str) and status.strip().lower().replace("-", "_") in _DONE
     title = node.get(*_TITLES)
     needs = node.get(*_NEEDS)
@@ -350,7 +363,7 @@ def _words(node: Node) -> str:
     """All that is said of an entry, for a prompt."""
     lines = []
     for key, value in node.plain.items():
-        if key in ("passes", "completed", "done", "status", "priority") or value in (None, "", [], {}):
+        if key in (*_DONE_KEYS, "status", "priority") or value in (None, "", [], {}):
             continue
         if isinstance(value, list):
             lines += [f"{key}:", *(f"- {each if isinstance(each, str) else json.dumps(each)}" for each in value)]

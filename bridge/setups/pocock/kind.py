@@ -1,0 +1,113 @@
+"""The kind as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.setups import standin
+from bridge.setups.model import Adopted, PlanKind, Setup
+from bridge.setups.prompted.kind import OPTIONS, prompted_kind
+from bridge.setups.prompted.task_lists import alone, planned, ticked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bridge.loop.plan import Plan
+    from bridge.setups.options import RunOptions
+    from bridge.setups.prompted.job import Job
+
+NAME, ROOT = "pocock", "ralph.sh"
+LOOPS = ("ralph/afk.sh", "afk-ralph.sh", "plans/ralph.sh", "ralph-afk.sh", "plans/afk-claude.sh", ROOT)
+"""Scripts that take a number of turns, the newest form first. That name at the root is snarktank's, too."""
+ONCE = ("ralph/once.sh", "ralph-once.sh", "plans/ralph-once.sh", "plans/once-claude.sh")
+"""Scripts that start one session for a person."""
+PLANS = ("plans/prd.json", "prd.json", "PRD.md", "prd.md", "plans/prd.md")
+PROGRESS = ("progress.txt", "plans/progress.txt")
+_PROMPTS = ("ralph/prompt.md", "plans/prompt.md")
+
+
+def detect(folder: Path) -> Setup | None:
+    """The first of its scripts that carries a prompt; a folder that is snarktank's isn't ours."""
+    name = next((each for each in (*LOOPS, *ONCE) if _is_one(folder, each)), None)
+    if name is None:
+        return None
+    from bridge.setups.snarktank.kind import detect as snarktanks
+
+    return at(folder, name) if snarktanks(folder) is None else None
+
+
+def _is_one(folder: Path, name: str) -> bool:
+    """At the root ``ralph.sh`` may be anybody's: its prompt is its own, and there is a file of such a loop."""
+    path = folder / name
+    if not path.is_file():
+        return False
+    from bridge.setups.prompted.files import own_script
+    from bridge.setups.prompted.script import Script
+
+    call = Script(own_script(path), folder).by_default
+    if call is None or call.prompt is None:
+        return False
+    there = any((folder / each).is_file() for each in (*PLANS, *PROGRESS, *ONCE))
+    return name != ROOT or (there and call.prompt[0].kind != "file")
+
+
+def at(folder: Path, name: str) -> Setup:
+    """The setup of that script."""
+    top = folder.resolve()
+    beside = (each for each in (name, *PLANS, *PROGRESS, *_PROMPTS) if (top / each).is_file())
+    return Setup(NAME, folder, top, top / name, tuple(beside), "once" if name in ONCE else "")
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """What there isn't of it."""
+    found = [each for each in (*LOOPS, *ONCE) if (folder / each).is_file()]
+    if not found:
+        return (f"there is none of {', '.join((*LOOPS, *ONCE))}",)
+    return () if detect(folder) else (f"{found[0]} gives no CLI that is known a prompt of its own",)
+
+
+def _job(setup: Setup, options: RunOptions) -> Job:
+    from bridge.setups.pocock.job import job
+
+    return job(setup, options)
+
+
+def _read_plan(setup: Setup) -> Plan | None:
+    from bridge.setups.pocock.job import read_plan
+
+    return read_plan(setup)
+
+
+def _called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
+    from bridge.setups.pocock.job import called
+
+    return called(controller, words)
+
+
+def _adopt(setup: Setup) -> Adopted:
+    if setup.flavour != "once":
+        return standin.adopt(setup.controller, NAME)
+    name = setup.controller.name
+    said = (
+        f"{name} stays as it is: it starts one session for a person; `ralph-bridge run` sends its prompt in turns"
+    )
+    return Adopted(setup.controller, setup.controller, False, message=said)
+
+
+KIND = prompted_kind(
+    name=NAME,
+    title="Matt Pocock's ralph",
+    page="pocock",
+    options=OPTIONS,
+    signs=(*((each,) for each in (*LOOPS, *ONCE) if each != ROOT), *((ROOT, each) for each in (*PLANS, *PROGRESS))),
+    detect=detect,
+    missing=missing,
+    job=_job,
+    read_plan=_read_plan,
+    called=_called,
+    adopt=_adopt,
+    plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="prompt"),
+    copied=(*LOOPS, *ONCE, *PLANS, *PROGRESS, *_PROMPTS),
+    appended=PROGRESS,
+)
