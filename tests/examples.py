@@ -194,6 +194,19 @@ _EXAMPLES = (
         done="say '<promise>COMPLETE</promise>'",
         ended="complete",
     ),
+    Example(
+        name="pocock",
+        setup="pocock",
+        files={
+            "afk-ralph.sh": '#!/bin/bash\nfor ((i = 1; i <= $1; i++)); do claude -p "@PRD.md Go on."; done\n',
+            "PRD.md": _PLAN,
+        },
+        words=("run", "--no-live", "--max-iterations", "50"),
+        sessions=False,
+        done="say '<promise>COMPLETE</promise>'",
+        ended="completion_promise",
+        used_up=0,
+    ),
 )
 
 

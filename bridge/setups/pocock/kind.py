@@ -28,28 +28,30 @@ _PROMPTS = ("ralph/prompt.md", "plans/prompt.md")
 
 
 def detect(folder: Path) -> Setup | None:
-    """The first of its scripts that carries a prompt; a folder that is snarktank's isn't ours."""
-    name = next((each for each in (*LOOPS, *ONCE) if _is_one(folder, each)), None)
-    if name is None:
+    """The first of its scripts that carries a prompt; a folder that is snarktank's isn't ours.
+
+    Where none does and nothing else can be run, the first with a plan or so beside it: its run says what to do.
+    """
+    there = [each for each in (*LOOPS, *ONCE) if (folder / each).is_file()]
+    if not there:
         return None
+    from bridge.setups.projects import has_prompt
     from bridge.setups.snarktank.kind import detect as snarktanks
 
-    return at(folder, name) if snarktanks(folder) is None else None
+    beside = any((folder / each).is_file() for each in (*PLANS, *PROGRESS, *_PROMPTS))
+    names = [each for each in there if (each != ROOT or beside or len(there) > 1) and _carries(folder, each)]
+    if beside and not has_prompt(folder):
+        names += [each for each in there if each != ROOT]
+    return at(folder, names[0]) if names and snarktanks(folder) is None else None
 
 
-def _is_one(folder: Path, name: str) -> bool:
-    """At the root ``ralph.sh`` may be anybody's: its prompt is its own, and there is a file of such a loop."""
-    path = folder / name
-    if not path.is_file():
-        return False
+def _carries(folder: Path, name: str) -> bool:
+    """Whether a script gives its CLI a prompt; of one whose name says nothing, that is no file of its own."""
     from bridge.setups.prompted.files import own_script
     from bridge.setups.prompted.script import Script
 
-    call = Script(own_script(path), folder).by_default
-    if call is None or call.prompt is None:
-        return False
-    there = any((folder / each).is_file() for each in (*PLANS, *PROGRESS, *ONCE))
-    return name != ROOT or (there and call.prompt[0].kind != "file")
+    call = Script(own_script(folder / name), folder).by_default
+    return call is not None and call.prompt is not None and (name != ROOT or call.prompt[0].kind != "file")
 
 
 def at(folder: Path, name: str) -> Setup:
@@ -64,7 +66,7 @@ def missing(folder: Path) -> tuple[str, ...]:
     found = [each for each in (*LOOPS, *ONCE) if (folder / each).is_file()]
     if not found:
         return (f"there is none of {', '.join((*LOOPS, *ONCE))}",)
-    return () if detect(folder) else (f"{found[0]} gives no CLI that is known a prompt of its own",)
+    return () if detect(folder) else (f"{found[0]} gives no CLI that is known a prompt, or is another setup's",)
 
 
 def _job(setup: Setup, options: RunOptions) -> Job:

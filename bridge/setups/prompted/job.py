@@ -58,7 +58,8 @@ class Job:
         read_plan: reads the plan; None from it: there is none.
         plan_ends: a plan with nothing left to do ends the loop, before a turn, too.
         noun: what the plan counts: ``story``, in the plural `nouns`.
-        used_up: exit status when all iterations are used up. complete: whether that is the usual end.
+        used_up: exit status when all iterations, or the minutes, are used up. complete: whether the former is the
+            usual end.
         pause: seconds between two turns.
         notes: what people should know before it begins.
         begin: makes ready, once the project is ours; what it gives is told.
@@ -110,9 +111,10 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
 
     def spent(self, state: LoopState, at: Moment) -> Decision | None:
         found, job = super().spent(state, at), self.job
-        if found is None or job is None or found.reason != "max_iterations":
+        if found is None or job is None:
             return found
-        return replace(found, verdict=Verdict.COMPLETE if job.complete else found.verdict, status=job.used_up)
+        usual = job.complete and found.reason == "max_iterations"
+        return replace(found, verdict=Verdict.COMPLETE if usual else found.verdict, status=job.used_up)
 
     def _open(self, plan: Plan | None) -> str:
         if plan is None or self.job is None or plan.done >= plan.total:
