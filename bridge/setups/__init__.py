@@ -25,6 +25,7 @@ KINDS: Mapping[str, str] = {
     "wiggum": "bridge.setups.wiggum.kind",
     "snarktank": "bridge.setups.snarktank.kind",
     "pocock": "bridge.setups.pocock.kind",
+    "ralphy": "bridge.setups.ralphy.kind",
 }
 """Name, as ``--setup`` takes it, to the module whose KIND it is."""
 

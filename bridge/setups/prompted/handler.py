@@ -80,6 +80,11 @@ class PromptedHandler(PlainHandler):
             words = words.replace(self._sent.decode("utf-8", "replace").strip(), "")
         return replace(outcome, promised=find_promise(words, self._loop.promise))
 
+    def check(self, outcome: Outcome, turn: Turn) -> Outcome:
+        judged = self._job.judge(outcome, turn)
+        plan = self.read_plan()
+        return replace(judged, plan=plan, ticked=plan.done - turn.plan.done if plan and turn.plan else 0)
+
     def keep(self, _state: LoopState, outcome: Outcome, _decision: Decision) -> Iterable[str]:
         if self._problem:
             yield f"{self._problem}; the plan does not count until it is mended"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from bridge.loop.handler import Turn
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Moment
 
@@ -23,6 +24,27 @@ Prompt = Callable[[int], bytes]
 
 def _nothing(_outcome: Outcome | None = None) -> Iterable[str]:
     return ()
+
+
+@dataclass(frozen=True)
+class Refused(Outcome):
+    """A turn that ended well, had not its kind found something to say against it: `wrong`."""
+
+    wrong: str = ""
+
+    @property
+    def failure(self) -> str | None:
+        return super().failure or self.wrong or None
+
+    @classmethod
+    def made_of(cls, outcome: Outcome, wrong: str) -> Refused:
+        return cls(
+            **{each.name: getattr(outcome, each.name) for each in fields(Outcome)} | {"limit": None}, wrong=wrong
+        )
+
+
+def _as_it_is(outcome: Outcome, _turn: Turn) -> Outcome:
+    return outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +85,7 @@ class Job:
         pause: seconds between two turns.
         notes: what people should know before it begins.
         begin: makes ready, once the project is ours; what it gives is told.
+        judge: says what a turn came to once its output has been read, before anything follows from that.
         after: follows each turn; what it gives is told.
     """
 
@@ -81,6 +104,7 @@ class Job:
     pause: float = 0.0
     notes: tuple[str, ...] = ()
     begin: Callable[[], Iterable[str]] = _nothing
+    judge: Callable[[Outcome, Turn], Outcome] = _as_it_is
     after: Callable[[Outcome], Iterable[str]] = _nothing
 
 
@@ -96,7 +120,12 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
 
     def over(self, _state: LoopState, plan: Plan | None) -> Decision | None:
         job = self.job
-        if job is None or not job.plan_ends or plan is None or not plan.complete:
+        if job is None or not job.plan_ends or plan is None or not plan.total:
+            return None
+        if plan.next_task is None and plan.done < plan.total:
+            stay = f"{plan.total - plan.done} of {plan.total} {job.nouns} stay open, after turns that failed"
+            return Decision(Verdict.INCOMPLETE, "tasks_failed", stay)
+        if not plan.complete:
             return None
         what = f"the only {job.noun} is" if plan.total == 1 else f"all {plan.total} {job.nouns} are"
         return Decision(Verdict.COMPLETE, "plan_complete", f"{what} done")

@@ -81,15 +81,15 @@ def prompted_kind(
         "rows": _rows,
         "options": OPTIONS,
         "prompt": lambda project, options: job(_whole(None, project), options).prompt(1),
+        "installation": Installation(
+            detect, missing, adopt or stand_in, lambda setup: standin.eject(setup.controller)
+        ),
     }
     return SetupKind(
         name=name,
         open=open_loop,
         overview=overview,
         checks=checks,
-        installation=Installation(
-            detect, missing, adopt or stand_in, lambda setup: standin.eject(setup.controller)
-        ),
         **made | more,
     )
 

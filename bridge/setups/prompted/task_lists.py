@@ -110,12 +110,14 @@ def read_entries(text: str, name: str) -> list[Entry]:
     if isinstance(nodes, dict):
         key = next((each for each in LISTS if each in nodes), None)
         if key is None:
-            raise _wrong(text, name, root, f"none of the keys {', '.join(LISTS[:4])} is there, expected a list")
+            raise wrong(text, name, root, f"none of the keys {', '.join(LISTS[:4])} is there, expected a list")
         root, nodes = nodes[key], nodes[key].value
         if not isinstance(nodes, list):
-            raise _wrong(text, name, root, f"{key} is {_kind(nodes)}, expected a list")
+            raise wrong(text, name, root, f"{key} is {kind_of(nodes)}, expected a list")
     if not isinstance(nodes, list):
-        raise _wrong(text, name, root, f"this is {_kind(nodes)}, expected a list of stories, or an object with one")
+        raise wrong(
+            text, name, root, f"this is {kind_of(nodes)}, expected a list of stories, or an object with one"
+        )
     return [_entry(text, name, node, number) for number, node in enumerate(nodes, 1)]
 
 
@@ -177,14 +179,24 @@ def _before(entry: Entry, found: Sequence[Entry]) -> Iterator[str]:
         yield from (each.id for each in found if each.group is not None and each.group < entry.group)
 
 
-def with_done(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
-    """Set the entries with these labels to done, keeping the file's format; and those that it doesn't have."""
+def with_done(
+    text: str, labels: Collection[str], *, key: str = "passes", name: str = "the plan"
+) -> tuple[str, list[str]]:
+    """Set the entries with these labels to done, of several with one label the first open one; keep the format.
+
+    Args:
+        key: what says so in an entry of JSON that has no such key yet.
+        name: of the file, for messages.
+
+    Returns:
+        The text, and the labels that it doesn't have.
+    """
     left, places = list(labels), []
-    for each in read_entries(text, "the plan"):
+    for each in sorted(read_entries(text, name), key=lambda each: each.done):
         if each.label in left:
             left.remove(each.label)
             if not each.done:
-                places.append(_done_edit(text, each))
+                places.append(_done_edit(text, each, key))
     for start, end, new in sorted(places, reverse=True):
         text = f"{text[:start]}{new}{text[end:]}"
     return text, left
@@ -195,7 +207,7 @@ def ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
     return with_done(text, labels) if is_list(text) else with_ticks(text, labels)
 
 
-def _done_edit(text: str, entry: Entry) -> tuple[int, int, str]:
+def _done_edit(text: str, entry: Entry, new_key: str) -> tuple[int, int, str]:
     """What makes it done: from where to where, and what stands there then."""
     values: dict[str, Node] = entry.node.value
     key = next((name for name in (*_DONE_KEYS, "status") if name in values), None)
@@ -207,7 +219,7 @@ def _done_edit(text: str, entry: Entry) -> tuple[int, int, str]:
     first = min(values.values(), key=lambda node: node.start)
     if text[entry.node.start] == "{":
         gap = re.match(r"\s*", text[entry.node.start + 1 : first.start])
-        return last.end, last.end, f',{gap[0] if gap else " "}"passes": true'
+        return last.end, last.end, f',{gap[0] if gap else " "}"{new_key}": true'
     line = text.rfind("\n", 0, first.start) + 1
     indent = re.sub(r"[^\s]", " ", re.match(r"[\s-]*", text[line : first.start])[0])  # type: ignore[index]
     return last.end, last.end, f"\n{indent}completed: true"
@@ -326,11 +338,11 @@ def _entry(text: str, name: str, node: Node, number: int) -> Entry:
     if isinstance(node.value, str):
         return Entry(str(number), _line(node.value), node.value, _LAST, False, (), None, node)
     if not isinstance(node.value, dict):
-        raise _wrong(text, name, node, f"story {number} is {_kind(node.value)}, expected an object")
+        raise wrong(text, name, node, f"story {number} is {kind_of(node.value)}, expected an object")
     for key in _DONE_KEYS:
         if key in node.value and not isinstance(node.value[key].value, bool | None):
             found = json.dumps(node.value[key].plain, default=str)[:60]
-            raise _wrong(text, name, node.value[key], f"{key} is {found}, expected true or false")
+            raise wrong(text, name, node.value[key], f"{key} is {found}, expected true or false")
     done, status = node.get(*_DONE_KEYS) is True, node.get("status")
     if not any(key in node.value for key in _DONE_KEYS):
         done = isinstance(status, str) and status.strip().lower().replace("-", "_") in _DONE
@@ -363,7 +375,7 @@ def _words(node: Node) -> str:
     """All that is said of an entry, for a prompt."""
     lines = []
     for key, value in node.plain.items():
-        if key in (*_DONE_KEYS, "status", "priority") or value in (None, "", [], {}):
+        if key in (*_DONE_KEYS, "status", "priority", "parallel_group") or value in (None, "", [], {}):
             continue
         if isinstance(value, list):
             lines += [f"{key}:", *(f"- {each if isinstance(each, str) else json.dumps(each)}" for each in value)]
@@ -376,11 +388,13 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """What a value is called."""
     named = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return named.get(type(value), "a number")
 
 
-def _wrong(text: str, name: str, node: Node, what: str) -> ConfigurationError:
+def wrong(text: str, name: str, node: Node, what: str) -> ConfigurationError:
+    """What is wrong with a value of a file, with line and column."""
     column = node.start - text.rfind("\n", 0, node.start)
     return ConfigurationError(f"{name}:{node.line}:{column}: {what}\n  next: correct it there")

@@ -1,0 +1,88 @@
+"""The kind as one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.setups.model import Installation, PlanKind
+from bridge.setups.prompted.files import setup_at
+from bridge.setups.prompted.kind import OPTIONS, prompted_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from bridge.loop.plan import Plan
+    from bridge.setups.model import Adopted, PlannedTask, Setup
+    from bridge.setups.options import RunOptions
+    from bridge.setups.prompted.job import Job
+
+NAME, SCRIPT = "ralphy", "ralphy.sh"
+CONFIG, PROGRESS = ".ralphy/config.yaml", ".ralphy/progress.txt"
+_LISTS = ("PRD.md", "prd.md", "tasks.yaml", "tasks.yml", "tasks.json")
+LISTS = (*_LISTS, *(f".ralphy/{name}" for name in _LISTS))
+"""Where the tasks may stand, unless they are named: the first that is there counts."""
+
+
+def detect(folder: Path) -> Setup | None:
+    """Its configuration is there."""
+    return None if missing(folder) else setup_at(NAME, folder, folder / SCRIPT, (CONFIG,))
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """What there isn't of it."""
+    return () if (folder / CONFIG).is_file() else (f"there is no {CONFIG}",)
+
+
+def _nothing_to_do(setup: Setup) -> Adopted:
+    what = (
+        f"we don't stand in for {SCRIPT}, its old form" if setup.controller.is_file() else "no script stands in it"
+    )
+    raise ConfigurationError(
+        f"{setup.project}: ralphy is one program for all projects; {what}\n  next: ralph-bridge run"
+    )
+
+
+def _job(setup: Setup, options: RunOptions) -> Job:
+    from bridge.setups.ralphy.job import job
+
+    return job(setup, options)
+
+
+def _read_plan(setup: Setup) -> Plan | None:
+    from bridge.setups.ralphy.tasks import plan_of, read_tasks
+
+    tasks = read_tasks(setup.project, None)
+    return plan_of(tasks) if tasks else None
+
+
+def _planned(text: str) -> Sequence[PlannedTask] | None:
+    from bridge.setups.prompted.task_lists import planned
+    from bridge.setups.ralphy.tasks import BOX
+
+    return None if BOX.search(text) else planned(text)
+
+
+def _ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
+    from bridge.setups.prompted.task_lists import with_done
+
+    return with_done(text, labels, key="completed")
+
+
+KIND = prompted_kind(
+    name=NAME,
+    title=NAME,
+    page="ralphy",
+    signs=((CONFIG,),),
+    detect=detect,
+    missing=missing,
+    job=_job,
+    read_plan=_read_plan,
+    options=(OPTIONS - {"prompt"}) | {"tasks", "task"},
+    plan=PlanKind(files=LISTS, planned=_planned, ticked=_ticked, asks="task"),
+    copied=(CONFIG, PROGRESS),
+    appended=(PROGRESS,),
+    programs=(SCRIPT,),
+    installation=Installation(detect, missing, _nothing_to_do, _nothing_to_do),
+)

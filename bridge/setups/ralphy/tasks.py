@@ -1,0 +1,111 @@
+"""The list of tasks: Markdown boxes, YAML or JSON, or a folder of Markdown files; read, and ticked in place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import ConfigurationError
+from bridge.files import read_bytes, usable, write_atomic
+from bridge.loop.plan import Plan, plan_items
+from bridge.setups.prompted.task_lists import in_order, is_list, read_entries, with_done
+from bridge.setups.ralphy.kind import LISTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+BOX = re.compile(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+"""What the original takes for a task: no other bullet, none that is indented."""
+
+
+class Task(NamedTuple):
+    """One task: `text` is all that is said of it, `heading` the section that it stands in, or ''."""
+
+    file: str
+    title: str
+    text: str
+    heading: str
+    done: bool
+
+
+def files_of(project: Path, named: str | None) -> list[str]:
+    """The files with the tasks, relative to the project: of a folder that is named its Markdown files.
+
+    Raises:
+        ConfigurationError: the one that is named isn't there.
+    """
+    if named is None:
+        return [name for name in LISTS if (project / name).is_file()][:1]
+    path = project / named
+    if path.is_dir():
+        return sorted(f"{named.rstrip('/')}/{each.name}" for each in path.glob("*.md") if each.is_file())
+    if not path.is_file():
+        raise ConfigurationError(f"--tasks {named}: there is no such file\n  next: name one that is there")
+    return [named]
+
+
+def read_tasks(project: Path, named: str | None) -> list[Task]:
+    """Read them, in the order in which they are to be done.
+
+    Raises:
+        ConfigurationError: a list that can't be read, with line and column; the one that is named isn't there.
+    """
+    return [task for name in files_of(project, named) for task in _read(_text(project, name), name)]
+
+
+def _text(project: Path, name: str) -> str:
+    with usable(f"the tasks {name}"):
+        return read_bytes(project / name).decode("utf-8", "surrogateescape")
+
+
+def _is_list(text: str, name: str) -> bool:
+    """Whether it is YAML or JSON; a file of another name may be anything."""
+    if name.endswith((".yaml", ".yml", ".json")):
+        return True
+    return not name.endswith(".md") and BOX.search(text) is None and is_list(text)
+
+
+def _read(text: str, name: str) -> list[Task]:
+    if _is_list(text, name):
+        entries = read_entries(text, name)
+        found = [*(each for each in entries if each.done), *in_order(entries)]
+        return [Task(name, each.label, each.text, "", each.done) for each in found]
+    lines = text.split("\n")
+    items = [each for each in plan_items(text) if BOX.match(lines[each.line - 1])]
+    return [
+        Task(name, each.title, re.sub(r"^- \[.\][ \t]+", "", each.text), each.heading, each.ticked)
+        for each in items
+    ]
+
+
+def plan_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Plan:
+    """Say how far they have come; `aside`: files and titles of those that the run has given up."""
+    following = next_of(tasks, aside)
+    return Plan(sum(each.done for each in tasks), len(tasks), following.title if following else None)
+
+
+def next_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Task | None:
+    """The first that is open, and not given up."""
+    return next((each for each in tasks if not each.done and (each.file, each.title) not in aside), None)
+
+
+def tick(project: Path, task: Task) -> str:
+    """Tick a task where it stands by now; every other byte stays. Gives what is to be told, or ''.
+
+    Raises:
+        ConfigurationError: the list can't be read any more.
+        ProjectUnusable: it can't be written.
+    """
+    text = _text(project, task.file)
+    if _is_list(text, task.file):
+        ticked, left = with_done(text, [task.title], key="completed", name=task.file)
+    else:
+        boxes = [box for box in BOX.finditer(text) if box[2] == task.title]
+        at = next((box.start(1) for box in boxes if box[1] == " "), None)
+        ticked = text if at is None else f"{text[:at]}x{text[at + 1 :]}"
+        left = [] if boxes else [task.title]
+    if ticked != text:
+        with usable(f"the tasks {task.file}"):
+            write_atomic(project / task.file, ticked)
+    return f"{task.file} has no task {task.title!r} any more: nothing is ticked there" if left else ""
