@@ -206,6 +206,16 @@ _EXAMPLES = (
         done="say '<promise>COMPLETE</promise>'",
         ended="completion_promise",
         used_up=0,
+        name="ralphy",
+        setup="ralphy",
+        files={
+            ".ralphy/config.yaml": "project: {name: night}\nrules:\n  - Keep it small\n",
+            "PRD.md": "".join(f"- [ ] task {number}\n" for number in range(1, 100)),
+        },
+        words=("run", "--no-live"),
+        sessions=False,
+        done="sed -i 's/\\[ \\]/[x]/' PRD.md; say done",
+        ended="plan_complete",
     ),
 )
 
