@@ -206,6 +206,8 @@ _EXAMPLES = (
         done="say '<promise>COMPLETE</promise>'",
         ended="completion_promise",
         used_up=0,
+    ),
+    Example(
         name="ralphy",
         setup="ralphy",
         files={
