@@ -108,7 +108,7 @@ class _Run:
                 raise
             found = self.task  # which has spoiled the list, and is told so
         if found is None:
-            raise ConfigurationError("no task is open: nothing would be run\n  next: add one to the list")
+            raise ConfigurationError("all tasks are done: nothing would be run\n  next: add one to the list")
         if self.task is None or self.task[:2] != found[:2]:
             self.tries, self.why, self.tree, self.contents = 0, "", None, self._contents()
         self.task = found
