@@ -1,34 +1,199 @@
-"""What `doctor` asks of such a setup."""
+"""What `doctor` asks of such a setup: its plan, its prompt, the tool that a run would start, what loops left."""
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.setups.diagnosis import DoctorCheck, checks
+from bridge import resources
+from bridge.errors import BridgeError
+from bridge.process import table
+from bridge.setups import standin
+from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.dot_ralph.folder import locate
+from bridge.setups.dot_ralph.state_checks import STATE
 from bridge.setups.options import RunOptions
+from bridge.setups.plain.settings import IGNORED, SAMPLES
+from bridge.setups.prompted.faults import find_faults
+from bridge.setups.prompted.files import own_script, shown
+from bridge.setups.prompted.script import Script
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Any
 
+    from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
     from bridge.setups.prompted.job import Job
 
 
-class PromptedCase:
-    """What the checks get to see."""
+class LoadedTool(NamedTuple):
+    """The driver or agent that a run would start: its title, its script, its CLI, the least version of that."""
 
-    def __init__(self, setup: Setup, env: Mapping[str, str], job: Callable[[Setup, RunOptions], Job]) -> None:
+    title: str
+    script: Path
+    program: str
+    least: str | None
+
+
+class PromptedCase:
+    """What the checks get to see. `job` and `read_plan`: of the kind, as `prompted_kind` takes them."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        env: Mapping[str, str],
+        job: Callable[[Setup, RunOptions], Job],
+        read_plan: Callable[[Setup], Plan | None],
+    ) -> None:
         self.setup = setup
         self.env = env
         self.project = setup.project
-        self._job = job
+        self.folder = locate(setup.project)
+        self.original = own_script(setup.controller)
+        self._job, self._read_plan = job, read_plan
 
     @cached_property
-    def job(self) -> Job:
-        return self._job(self.setup, RunOptions(max_iterations=1))
+    def plan(self) -> Plan | BridgeError | None:
+        try:
+            return self._read_plan(self.setup)
+        except BridgeError as error:
+            return error
+
+    @cached_property
+    def job(self) -> Job | BridgeError:
+        """Raises `Skipped` where the plan can't be read, which its own check reports."""
+        if isinstance(self.plan, BridgeError):
+            raise Skipped("the plan can't be read")
+        try:
+            return self._job(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
+        except BridgeError as error:
+            return error
+
+    @cached_property
+    def outcome(self) -> LoadedTool | BridgeError:
+        """What loading the script has shown, as `run` would load it; raises `Skipped` where there is no job."""
+        from bridge.driver import Driver
+        from bridge.setups.prompted.opening import open_job
+
+        if isinstance(self.job, BridgeError):
+            raise Skipped("there is no prompt")
+        try:
+            with open_job(self.job, RunOptions(), lambda _text: None) as opened:
+                script = opened.script
+                if isinstance(script, Driver):
+                    title = script.display_name()
+                    return LoadedTool(title, script.script, script.cli_binary(), script.min_version())
+                return LoadedTool(script.script.stem, script.script, script.cli, None)
+        except BridgeError as error:
+            return error
+
+    @property
+    def tool(self) -> LoadedTool:
+        """The same, for other checks than the one that reports what is wrong; raises `Skipped`."""
+        if isinstance(self.outcome, BridgeError):
+            raise Skipped("neither a driver nor an agent loads")
+        return self.outcome
 
 
-CHECKS: Mapping[str, DoctorCheck[PromptedCase]] = {
+def _setup(case: PromptedCase) -> Examined:
+    adopted = standin.state_of(case.setup.controller) is not standin.StandInState.ORIGINAL
+    whose = "ralph-bridge stands in for it" if adopted else "the original (`ralph-bridge adopt` stands in for it)"
+    name = shown(case.setup, case.setup.controller.name)
+    return passed(f"{case.setup.name}, by {', '.join(case.setup.evidence)}\n{name}: {whose}")
+
+
+def _plan(case: PromptedCase) -> Examined:
+    plan, job = case.plan, None if isinstance(case.plan, BridgeError) else case.job
+    if isinstance(plan, BridgeError):
+        return failed_with(plan)
+    if plan is None:
+        return passed("there is none")
+    noun, nouns = ("task", "tasks") if job is None or isinstance(job, BridgeError) else (job.noun, job.nouns)
+    if not plan.total:
+        return warned(f"it has no {noun}", f"write one entry for each {noun}")
+    if not plan.complete:
+        return passed(f"{plan.done} of {plan.total} {nouns} done")
+    if isinstance(job, BridgeError) or job is None or not job.plan_ends:
+        return passed(f"all {plan.total} {nouns} are done; that doesn't end a run")
+    return warned(f"all {plan.total} {nouns} are done: a run ends at once", f"add an open {noun}")
+
+
+def _prompt(case: PromptedCase) -> Examined:
+    job = case.job
+    if isinstance(job, BridgeError):
+        return failed_with(job)
+    size, script = len(job.prompt(1)), shown(case.setup, case.setup.controller.name)
+    told = f"line {job.tool.line} of {script} calls {job.tool.program}"
+    if not job.tool.line:
+        told = f"{script} calls no CLI that we know: {job.tool.program}, unless --driver or --agent names another"
+    return passed("\n".join((f"{job.shown}, {plural(size, 'byte')}", told, *job.notes)))
+
+
+def _loads(case: PromptedCase) -> Examined:
+    found = case.outcome
+    if isinstance(found, BridgeError):
+        return failed_with(found, "name another with --driver or --agent, or correct it (ralph-bridge verify)")
+    return passed(f"{found.title}: {resources.shown_script(found.script)}")
+
+
+def _contract(case: PromptedCase) -> Examined:
+    return checks.contract(case.tool.script, resources.shown_script(case.tool.script))
+
+
+def _options(case: PromptedCase) -> Examined:
+    tool = case.tool
+    return checks.options(tool.script, resources.shown_script(tool.script), tool.program, case)
+
+
+def _faults(case: PromptedCase) -> Examined:
+    """To inform, not to alarm: none of them is one of a run of ours."""
+    if not case.original.is_file():
+        raise Skipped("there is no script")
+    name = os.path.relpath(case.original, case.project.resolve())
+    found = find_faults(Script(case.original, case.project))
+    return passed(
+        "\n".join(f"{name}:{each.line}: {each.what}; here {each.change}" for each in found) or "none found"
+    )
+
+
+def _second_loop(case: PromptedCase) -> Examined:
+    name = case.setup.controller.name
+    if others := table.running_in(case.project, name):
+        pids = " ".join(map(str, others))
+        return failed(f"the original {name} is running here: process {pids}", f"end it: kill {pids}")
+    return STATE["second-loop"].run(case)  # type: ignore[arg-type]
+
+
+CHECKS: Mapping[str, DoctorCheck[Any]] = {
     **checks.MACHINE,
+    "git-repo": DoctorCheck("git repository with commits", checks.optional_git("some CLIs refuse"), 60),
+    "ralph-project": DoctorCheck("the project is ready for a loop", _setup),
+    "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
+    "plan": DoctorCheck("the plan has open tasks", _plan),
+    "prompt": DoctorCheck("the prompt can be read", _prompt),
+    "known-faults": DoctorCheck("known faults of the original script are none of ours", _faults),
+    "driver": DoctorCheck("the driver or agent loads", _loads, 60),
+    "driver-contract": DoctorCheck("it meets the contract", _contract, 120),
+    "cli-available": DoctorCheck(
+        "the agent's CLI is installed", lambda case: checks.installed(case.tool.program, case), 60
+    ),
+    "cli-version": DoctorCheck(
+        "the agent's CLI is new enough",
+        lambda case: checks.new_enough(case.tool.program, case.tool.least, case),
+        60,
+    ),
+    "cli-drift": DoctorCheck("the agent's CLI knows the options", _options, 90),
+    "gitignore": DoctorCheck(
+        "git ignores the loop's state",
+        lambda case: checks.ignored(case, SAMPLES, IGNORED),
+        60,
+        lambda case: checks.ignore(case, SAMPLES, IGNORED),
+    ),
+    **{name: STATE[name] for name in ("status-file", "loop-lock", "orphaned-agents")},
+    "second-loop": DoctorCheck("no other loop is running", _second_loop),
 }
+"""By stable ids, as all tables of checks."""

@@ -60,7 +60,7 @@ def prompted_kind(
     def checks(project: Path, setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
         from bridge.setups.prompted.doctor import CHECKS, PromptedCase
 
-        return PromptedCase(_whole(setup, project), env, job), CHECKS
+        return PromptedCase(_whole(setup, project), env, job, read_plan), CHECKS
 
     def _whole(setup: Setup | None, project: Path) -> Setup:
         found = setup or detect(project)

@@ -74,6 +74,7 @@ class Call:
         stdin: what it reads there; None: nothing that the script gives it.
         boxed: it is started in a sandbox of Docker's.
         looped: it stands in a loop, or in a function.
+        node: the command.
     """
 
     cli: Cli
@@ -82,6 +83,7 @@ class Call:
     stdin: tuple[Piece, ...] | None
     boxed: bool
     looped: bool
+    node: Node = field(repr=False)
 
     @cached_property
     def parsed(self) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:
@@ -221,6 +223,7 @@ class Script:
             stdin=self._stdin(node),
             boxed=boxed,
             looped=any(up.type in _LOOPS for up in _above(node)),
+            node=node,
         )
 
     def _spread(self, node: Node) -> Iterator[tuple[Piece, ...]]:
