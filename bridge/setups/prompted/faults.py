@@ -9,11 +9,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from tree_sitter import Node
 
-    from bridge.setups.prompted.script import Call, Script
+    from bridge.setups.prompted.script import Script
 
 _LIMITS = re.compile(
     r"(?i)(?:rate|usage|session|token|api|hour\w*)[ _-]*limit|hit your|429|quota|overload|throttl|backoff|RETRY"
@@ -21,8 +21,10 @@ _LIMITS = re.compile(
 _LOCKS = re.compile(r"flock|lockfile|LOCK|_lock|\.lock\b|\.pid\b|PID|pgrep")
 _BOUNDS = re.compile(r"(?i)timeout|\bkill|watchdog|alarm")
 _CHECKS = re.compile(r"\bcommand +-[vV]|\b(?:which|type|hash)\b|-x |\$\{?\?|PIPESTATUS|\bERR\b")
+_SEARCH = re.compile(r"(?:(?:echo|printf) [^|]*\| *)?grep (?:[^|&;]|>&|&>)*|\[\[[^&|]*(?:= *\*|=~)[^&|]*\]\]")
 _SIGN = re.compile(r"(?i)promise|complete|done|no more")
 _NARROW = re.compile(r"grep -\w*[xv]|[\"']\^|\$[\"']")
+_REOPENED = re.compile(r"\| *tee\b.*/dev/stderr")
 _QUIET = frozenset({"true", ":", "echo", "printf"})
 _LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 _PARTS = ("pipeline", "redirected_statement", "command_substitution", "string", "variable_assignment")
@@ -38,12 +40,12 @@ class Fault(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A script, and what the finders ask of it: its calls in loops; all but its comments; what ``set`` has on."""
+    """A script; its calls in loops; all but its comments; what a failure comes to at its top; and in a pipeline."""
 
     script: Script
-    calls: list[Call]
+    calls: list[Node]
     code: str
-    errexit: bool
+    fate: str
     pipefail: bool
 
 
@@ -51,21 +53,16 @@ def find_faults(script: Script) -> list[Fault]:
     """Those that a script has, by line; of each the first place."""
     code = script.text
     for node in script.nodes:
-        code = code.replace(script.of(node), "", 1) if node.type == "comment" else code
-    options = [(node, " ".join(words)) for node, words in script.commands if words[0] == "set"]
-    on = any(re.search(r" -\w*e|-o errexit", text) and _top(node) for node, text in options)
-    off = any(re.search(r" \+\w*e|\+o errexit", text) for _, text in options)
+        code = code.replace(script.of(node), "", 1) if node.type == "comment" and node.start_byte else code
+    options = [(node.parent, " ".join(words)) for node, words in script.commands if words[0] == "set"]
+    on = any(re.search(r" -\w*e|-o errexit", text) and up and up.type == "program" for up, text in options)
+    unsure = re.match(r"#!.* -\w*e", code) or any(re.search(r" \+\w*e|\+o errexit", text) for _, text in options)
     pipefail = any("pipefail" in text and "+o" not in text for _, text in options)
-    seen = _Seen(
-        script, [call for call in script.calls if _looped(script, call.node)], code, on and not off, pipefail
-    )
-    nodes = ((name, known, next(known.find(seen), None)) for name, known in FAULTS.items())
-    found = [Fault(name, node.start_point[0] + 1, known.what, known.change) for name, known, node in nodes if node]
+    calls = [call.node for call in script.calls if _looped(script, call.node)]
+    seen = _Seen(script, calls, code, "asked" if unsure else "ends" if on else "dropped", pipefail)
+    nodes = ((name, next(iter(find(seen)), None), what, change) for name, find, what, change in _KNOWN)
+    found = [Fault(name, node.start_point[0] + 1, what, change) for name, node, what, change in nodes if node]
     return sorted(found, key=lambda each: each.line)
-
-
-def _top(node: Node) -> bool:
-    return node.parent is not None and node.parent.type == "program"
 
 
 def _looped(script: Script, node: Node, deep: int = 0) -> bool:
@@ -80,16 +77,6 @@ def _looped(script: Script, node: Node, deep: int = 0) -> bool:
     return False
 
 
-def _lacks(words: re.Pattern[str]) -> Callable[[_Seen], Iterator[Node]]:
-    """Calls of a script that does nothing about these words."""
-
-    def find(seen: _Seen) -> Iterator[Node]:
-        if not words.search(seen.code) and not any(each[0] in ("source", ".") for _, each in seen.script.commands):
-            yield from (call.node for call in seen.calls)
-
-    return find
-
-
 def _fate(seen: _Seen, node: Node, deep: int = 0) -> str:
     """What a failing status of a command comes to: it ``ends`` the script, is ``dropped``, or ``asked`` for."""
     while (up := node.parent) is not None:
@@ -99,104 +86,89 @@ def _fate(seen: _Seen, node: Node, deep: int = 0) -> str:
             return "dropped"
         if up.type == "list" and node != last:
             quiet = last.type == "command" and seen.script.of(last.named_children[0]) in _QUIET
-            return "dropped" if quiet and beside is not None and beside.type == "||" else "asked"
+            return "dropped" if quiet and beside and beside.type == "||" else "asked"
         if up.type == "negated_command" or node.end_byte <= body or (deep and "substitution" in up.type):
             return "asked"
         if "substitution" in up.type:
-            up = up.parent if up.parent and up.parent.type == "string" else up
-            if up.parent is None or up.parent.type != "variable_assignment" or node != last:
+            word = up.parent if up.parent and up.parent.type == "string" else up
+            holder = word.parent
+            if not holder or holder.type != "variable_assignment" or node != last:
                 return "dropped"
-            up = up.parent
-            if up.parent is None or up.parent.type in ("declaration_command", "command"):
+            if not holder.parent or holder.parent.type in ("declaration_command", "command"):
                 return "dropped"
+            up = holder
         if up.type == "function_definition":
             name, others = seen.script.of(up.named_children[0]), seen.script.commands
             fates = {_fate(seen, each, 1) for each, words in others if words[0] == name and not deep}
             return fates.pop() if len(fates) == 1 else "asked"
         node = up
-    return "ends" if seen.errexit else "dropped"
+    return seen.fate
 
 
-def _behind(seen: _Seen, call: Call) -> tuple[str, str]:
+def _behind(seen: _Seen, call: Node) -> tuple[str, str]:
     """The variable into which a call's output goes, or ''; and what stands behind the call in its statement."""
-    node = call.node
+    node = call
     while node.parent is not None and node.parent.type in _PARTS:
         node = node.parent
-    whole, own = seen.script.of(node), seen.script.of(call.node)
+    whole = seen.script.of(node)
     variable = re.match(r'(\w+)="?\$\(', whole)
-    return variable[1] if variable else "", whole.rpartition(own)[2].partition("<<")[0]
-
-
-def _ends(seen: _Seen) -> Iterator[Node]:
-    yield from (call.node for call in seen.calls if _fate(seen, call.node) == "ends")
-
-
-def _push(seen: _Seen) -> Iterator[Node]:
-    pushes = (node for node, words in seen.script.commands if seen.calls and words[:2] == ["git", "push"])
-    yield from (node for node in pushes if _looped(seen.script, node) and _fate(seen, node) == "ends")
-
-
-def _missing(seen: _Seen) -> Iterator[Node]:
-    yield from (node for node in _lacks(_CHECKS)(seen) if _fate(seen, node) == "dropped")
-
-
-def _withheld(seen: _Seen) -> Iterator[Node]:
-    behind = ((call.node, *_behind(seen, call)) for call in seen.calls)
-    yield from (node for node, variable, text in behind if variable and not re.search(r"\||>(?!&)", text))
-
-
-def _reopened(seen: _Seen) -> Iterator[Node]:
-    yield from (call.node for call in seen.calls if re.search(r"\| *tee\b.*/dev/stderr", _behind(seen, call)[1]))
+    return variable[1] if variable else "", whole.rpartition(seen.script.of(call))[2].partition("<<")[0]
 
 
 def _anywhere(seen: _Seen) -> Iterator[Node]:
     """Searches that end the loop, in all of an output that has more in it than the assistant's last message."""
-    places = set()
+    places: set[str] = set()
     for call in seen.calls:
         variable, text = _behind(seen, call)
-        merged = "2>&1" in text or "stream-json" in seen.script.of(call.node)
+        merged = "2>&1" in text or "stream-json" in seen.script.of(call)
         if merged and all(each == "tee" for each in re.findall(r"\| *(\w+)", text)):
-            files = re.findall(r"(?:\btee(?: -a)?|[^&>\d]>>?) *([^\s&|)]+)", text)
-            places |= {each.strip("\"'") for each in (*files, variable and f"${variable}") if each} - {
-                "/dev/stderr"
-            }
+            files = re.findall(r"(?:\btee(?: -a)?|>) *[\"']?([^\s&|)>\"']+)", text)
+            places |= {each for each in files if not each.startswith("/dev/")} | ({f"${variable}"} - {"$"})
     for node in seen.script.nodes:
         if node.type == "if_statement":
             search, *body = node.named_children
-            text = seen.script.of(search)
-            found = search.type in ("pipeline", "command", "redirected_statement") and "grep" in text
-            found = (found and text.count("|") < 2) or (
-                search.type == "test_command" and re.search(r"=\s*\*|=~", text)
-            )
+            text = re.sub(r"\$\{(\w+)\}", r"$\1", seen.script.of(search))
+            wanted = any(re.search(re.escape(each) + r"\b", text) for each in places)
             leaves = any(seen.script.of(each).partition(" ")[0] in ("exit", "break", "return") for each in body)
-            wanted = any(place in re.sub(r"[{}]", "", text) for place in places)
-            if found and leaves and wanted and _SIGN.search(text) and not _NARROW.search(text):
+            if wanted and leaves and _SEARCH.fullmatch(text) and _SIGN.search(text) and not _NARROW.search(text):
                 yield search
 
 
-class KnownFault(NamedTuple):
-    """What a script does, what changes under us, and the nodes that show it."""
+def _lacking(words: re.Pattern[str], fate: str = "") -> Callable[[_Seen], Iterable[Node]]:
+    """Calls of a script that does nothing about these words, and those with this fate only."""
 
-    what: str
-    change: str
-    find: Callable[[_Seen], Iterator[Node]]
+    def find(seen: _Seen) -> Iterable[Node]:
+        if words.search(seen.code) or any(each[0] in ("source", ".") for _, each in seen.script.commands):
+            return []
+        return [call for call in seen.calls if fate in ("", _fate(seen, call))]
+
+    return find
 
 
-FAULTS: Mapping[str, KnownFault] = {
-    name: KnownFault(what, change, find)
-    for name, find, what, change in (
-        ("promise-anywhere", _anywhere, "the promise counts in all that the CLI prints, an echoed prompt included",
-         "it counts in the assistant's last message"),
-        ("no-limits", _lacks(_LIMITS), "a provider's limit is a turn like any other",
-         "its end is waited for, and no turn is counted"),
-        ("no-timeout", _lacks(_BOUNDS), "nothing ends a CLI that hangs", "a turn has 60 minutes, or --timeout"),
-        ("failure-ends", _ends, "a CLI that fails once ends the loop (set -e)", "the next turn follows"),
-        ("missing-cli", _missing, "a CLI that can't be started uses all turns up", "it is looked for first"),
-        ("withheld", _withheld, "nothing of a turn is shown before its end", "it is shown as it comes"),
-        ("reopened", _reopened, "`tee /dev/stderr` cuts the file that stderr leads to, and fails on a socket",
-         "each turn has a log of its own"),
-        ("no-lock", _lacks(_LOCKS), "nothing keeps a second one out of the project", "a second loop is refused"),
-        ("push-ends", _push, "a push that fails ends the loop (set -e)", "it is a notice"),
-    )
-}  # fmt: skip
-"""By stable ids."""
+def _withheld(seen: _Seen) -> Iterable[Node]:
+    behind = ((call, *_behind(seen, call)) for call in seen.calls)
+    return (call for call, variable, text in behind if variable and not re.search(r"\||>(?!&)", text))
+
+
+def _push(seen: _Seen) -> Iterable[Node]:
+    pushes = [node for node, words in seen.script.commands if words[:2] == ["git", "push"] and seen.calls]
+    return (node for node in pushes if _looped(seen.script, node) and _fate(seen, node) == "ends")
+
+
+_KNOWN: tuple[tuple[str, Callable[[_Seen], Iterable[Node]], str, str], ...] = (
+    ("promise-anywhere", _anywhere, "the promise counts in all that the CLI prints, an echoed prompt included",
+     "it counts in the assistant's last message"),
+    ("no-limits", _lacking(_LIMITS), "a provider's limit is a turn like any other",
+     "its end is waited for, and no turn is counted"),
+    ("no-timeout", _lacking(_BOUNDS), "nothing ends a CLI that hangs", "a turn has 60 minutes, or --timeout"),
+    ("missing-cli", _lacking(_CHECKS, "dropped"), "a CLI that can't be started is tried again and again",
+     "it is looked for before the first turn"),
+    ("failure-ends", lambda seen: (each for each in seen.calls if _fate(seen, each) == "ends"),
+     "a CLI that fails once ends the loop (set -e)", "the next turn follows"),
+    ("push-ends", _push, "a push that fails ends the loop (set -e)", "no push does"),
+    ("withheld", _withheld, "nothing of a turn is shown before its end", "it is shown as it comes"),
+    ("reopened", lambda seen: (each for each in seen.calls if _REOPENED.search(_behind(seen, each)[1])),
+     "`tee /dev/stderr` cuts the file that stderr leads to, and fails on a socket", "each turn has its own log"),
+    ("no-lock", _lacking(_LOCKS), "nothing keeps a second one out of the project", "a second loop is refused"),
+)  # fmt: skip
+"""Id, finder, what it is, what changes under us."""
