@@ -111,6 +111,15 @@ class Example:
 _PROMPT = "Do the next task. Then say <promise>COMPLETE</promise>.\n"
 _PLAN = "- [ ] one\n- [ ] two\n"
 _ITEMS = {"PROMPT.md": _PROMPT, "fix_plan.md": _PLAN}
+_PRD = """\
+{
+  "branchName": "ralph/night",
+  "userStories": [
+    {"id": "US-001", "title": "one", "priority": 1, "passes": true},
+    {"id": "US-002", "title": "two", "priority": 2, "passes": false}
+  ]
+}
+"""
 _WIGGUM = ("wiggum", "start", "--no-live", "--no-checkpoints")
 _EXAMPLES = (
     Example(
@@ -218,6 +227,19 @@ _EXAMPLES = (
         sessions=False,
         done="sed -i 's/\\[ \\]/[x]/' PRD.md; say done",
         ended="plan_complete",
+    ),
+    Example(
+        name="snarktank",
+        setup="snarktank",
+        files={
+            "scripts/ralph/ralph.sh": '#!/bin/bash\nHERE=$(dirname "$0")\nclaude --print < "$HERE/CLAUDE.md"\n',
+            "scripts/ralph/CLAUDE.md": _PROMPT,
+            "scripts/ralph/prd.json": _PRD,
+        },
+        words=("run", "--no-live"),
+        sessions=False,
+        done="say '<promise>COMPLETE</promise>'",
+        ended="completion_promise",
     ),
 )
 

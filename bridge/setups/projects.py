@@ -131,12 +131,12 @@ def _has_loop(folder: Path) -> bool:
 
 
 def _is_place(folder: Path, group: Sequence[str]) -> bool:
-    """Whether these files of a project above lie in `folder`, and it is no repository of its own."""
-    place = os.path.dirname(group[0]).split("/")
-    if not place[0] or folder.parts[-len(place) :] != tuple(place) or (folder / ".git").exists():
+    """Whether these files of a project above lie in `folder`, or below it, and it is no repository of its own."""
+    place = tuple(os.path.dirname(group[0]).split("/"))
+    if not place[0] or (folder / ".git").exists():
         return False
-    above = folder.parents[len(place) - 1]
-    return all((above / name).exists() for name in group)
+    ways = (number for number in range(1, len(place) + 1) if folder.parts[-number:] == place[:number])
+    return any(all((folder.parents[number - 1] / name).exists() for name in group) for number in ways)
 
 
 def _home() -> Path | None:

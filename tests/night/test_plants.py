@@ -172,7 +172,8 @@ def test_whatever_a_loop_touches_is_planted_before(
                     assert _SECRET not in said, (where, words, said)
             assert _seen(outside) == before, where
             if found[-1][1] not in (0, night.example.used_up):
-                assert os.path.basename(name) in found[-1][2], (where, found[-1])
+                said = found[-1][2]  # without the folder of its setup it is a project like any other
+                assert os.path.basename(name) in said or "no prompt file" in said, (where, said)
 
 
 _STAMP = re.compile(r"20\d\d-?\d\d-?\d\d[T_-]?\d\d-?\d\d-?\d\dZ?(-\d+)?")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import usable, write_atomic
+from bridge.session_id import validate_session_id
 from bridge.setups.plain.handler import PlainFiles, PlainHandler
 from bridge.turn.tool import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from bridge.loop.active import ActiveRun
@@ -32,16 +33,21 @@ def prompt_file(project: Path) -> Path:
 
 
 class PromptedHandler(PlainHandler):
-    """See :class:`bridge.loop.handler.TurnHandler`."""
+    """See :class:`bridge.loop.handler.TurnHandler`; `require` raises where the CLI isn't there."""
 
-    def __init__(self, job: Job, loop: LoopSettings, *, logs_bytes: int) -> None:
+    def __init__(self, job: Job, loop: LoopSettings, *, require: Callable[[], None], logs_bytes: int) -> None:
         super().__init__(PlainFiles(job.project), loop, logs_bytes=logs_bytes)
         self._job = job
+        self._require = require
         self._sent = b""
         self._problem = ""
 
     def open(self, active: ActiveRun) -> Iterable[str]:
-        return [*super().open(active), *self._job.begin()]
+        told, plan = [*super().open(active)], self.read_plan()
+        if plan is None or not plan.complete or not self._job.plan_ends:  # else no turn will begin
+            self._require()
+            told += self._job.begin()
+        return told
 
     def load(self, state: LoopState) -> tuple[LoopState, Iterable[str]]:
         return state, ()
@@ -71,6 +77,8 @@ class PromptedHandler(PlainHandler):
 
     def take_in(self, state: LoopState, turn: Turn) -> Outcome:
         outcome = super().take_in(state, turn)
+        session = validate_session_id(outcome.analysis.session_id) if outcome.analysis else None
+        outcome = replace(outcome, session_id=session)  # for the record: no turn resumes another's
         if not outcome.promised or outcome.analysis is None or self._loop.promise is None:
             return outcome
         from bridge.stream.status import find_promise

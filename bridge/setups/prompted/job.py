@@ -149,5 +149,5 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
         if plan is None or self.job is None or plan.done >= plan.total:
             return ""
         left = plan.total - plan.done
-        what = f"{self.job.noun} is" if left == 1 else f"{self.job.nouns} are"
-        return f", but {left} of {plan.total} {what} open"
+        noun = self.job.noun if plan.total == 1 else self.job.nouns
+        return f", but {left} of {plan.total} {noun} {'is' if left == 1 else 'are'} open"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.files import stays_inside
 from bridge.setups import standin
 from bridge.setups.model import Adopted, Installation, Setup, SetupKind
 
@@ -31,6 +34,7 @@ def prompted_kind(
     job: Callable[[Setup, RunOptions], Job],
     read_plan: Callable[[Setup], Plan | None],
     adopt: Callable[[Setup], Adopted] | None = None,
+    notes: tuple[str, ...] = (),
     **more: Any,
 ) -> SetupKind:
     """Make one.
@@ -40,6 +44,7 @@ def prompted_kind(
         job: what a run is; raises ConfigurationError for what can't be used.
         read_plan: reads its plan, for who only looks.
         adopt: as for :class:`Installation`; None: a stand-in takes the controller's place.
+        notes: files in its home that tell of work, and are none; a folder with a ``/`` behind it.
         more: the other fields of :class:`SetupKind`.
     """
 
@@ -49,8 +54,27 @@ def prompted_kind(
     ) -> Iterator[Opened]:
         from bridge.setups.prompted.opening import open_job
 
-        with open_job(job(_whole(setup, project), options), options, tell) as opened:
+        found = _whole(setup, project)
+        files = own_files(found.project, found.home)
+        with open_job(job(found, options), options, tell, files) as opened:
             yield opened
+
+    def own_files(project: Path, home: Path) -> Files:
+        from bridge.setups.plain.settings import FILES
+
+        place = os.path.relpath(home, project.resolve())
+        about = tuple(os.path.normpath(f"{place}/{each}") for each in notes)
+        within = tuple(f"{path}/" for path, each in zip(about, notes, strict=True) if each.endswith("/"))
+        return FILES._replace(is_about_work=lambda path: path in about or path.startswith(within))
+
+    def found_in(project: Path) -> Setup | None:
+        found = detect(project)
+        if found is None or stays_inside(found.home, root=project):
+            return found
+        raise ProjectUnusable(
+            f"{project}: the folder of {found.controller.name} is a link out of it, to {found.home}\n"
+            "  next: put that folder into the project, with its files"
+        )
 
     def overview(project: Path, setup: Setup | None, state: Path, _now: float) -> Overview:
         from bridge.setups.prompted.overview import examine
@@ -63,10 +87,8 @@ def prompted_kind(
         return PromptedCase(_whole(setup, project), env, job, read_plan), CHECKS
 
     def _whole(setup: Setup | None, project: Path) -> Setup:
-        found = setup or detect(project)
+        found = setup or found_in(project)
         if found is None:
-            from bridge.errors import ConfigurationError
-
             raise ConfigurationError(f"{project} holds no {name} setup\n  next: {'; '.join(missing(project))}")
         return found
 
@@ -76,13 +98,13 @@ def prompted_kind(
     made: dict[str, Any] = {
         "folders": (".ralph",),
         "state": lambda project, _setup: project / ".ralph",
-        "own_files": _own_files,
+        "own_files": own_files,
         "settings": _settings,
         "rows": _rows,
         "options": OPTIONS,
         "prompt": lambda project, options: job(_whole(None, project), options).prompt(1),
         "installation": Installation(
-            detect, missing, adopt or stand_in, lambda setup: standin.eject(setup.controller)
+            found_in, missing, adopt or stand_in, lambda setup: standin.eject(setup.controller)
         ),
     }
     return SetupKind(
@@ -92,12 +114,6 @@ def prompted_kind(
         checks=checks,
         **made | more,
     )
-
-
-def _own_files(_project: Path, _home: Path) -> Files:
-    from bridge.setups.plain.settings import FILES
-
-    return FILES
 
 
 def _settings() -> Sequence[SettingKey]:

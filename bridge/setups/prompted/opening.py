@@ -11,13 +11,14 @@ from bridge.errors import ConfigurationError
 from bridge.loop.settings import night, numbers
 from bridge.resources import os_text
 from bridge.setups.model import Opened
-from bridge.setups.plain.settings import SAMPLES, loop_settings
+from bridge.setups.plain.settings import FILES, SAMPLES, loop_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from bridge.agent import Agent
     from bridge.driver import Driver
+    from bridge.git.repository import Files
     from bridge.loop.events import LoopEvent
     from bridge.loop.settings import LoopSettings
     from bridge.setups.options import RunOptions
@@ -56,6 +57,22 @@ class PromptedLoop(Opened):
             file.flush()
             return (), build_command(self.script, self.loop, file.name)
 
+    def require(self) -> None:
+        """See whether the CLI is there, before anything is changed.
+
+        Raises:
+            bridge.errors.ProgramNotFound, ProgramNotStarted, HookError: it isn't, or can't be asked for.
+        """
+        from bridge.driver import Driver
+        from bridge.process.argv import resolve
+        from bridge.turn.agent import AgentTool
+        from bridge.turn.tool import Command
+
+        if not isinstance(self.script, Driver):
+            AgentTool(self.script, self.loop).require_program()
+        elif isinstance(command := self.preview()[1], Command):
+            resolve(command.argv, cwd=self.loop.project, env=self.loop.environment)
+
     def events(self) -> Generator[LoopEvent, None, None]:
         from bridge.driver import Driver
         from bridge.loop.policy import LoopState
@@ -75,15 +92,20 @@ class PromptedLoop(Opened):
 
             tool = AgentTool(script, loop)
         logs_bytes = night(loop.environment).turn_logs_bytes
-        handler = PromptedHandler(self.job, loop, logs_bytes=logs_bytes)
+        handler = PromptedHandler(self.job, loop, require=self.require, logs_bytes=logs_bytes)
         policy = PromptedPolicy(loop.limits, loop.pauses, job=self.job)
         active = active_run(loop.project / ".ralph", loop.project, tool.name)
         return run_loop(tool, policy, handler, loop, active=active, state=LoopState())
 
 
 @contextmanager
-def open_job(job: Job, options: RunOptions, tell: Callable[[str], None]) -> Iterator[PromptedLoop]:
+def open_job(
+    job: Job, options: RunOptions, tell: Callable[[str], None], files: Files = FILES
+) -> Iterator[PromptedLoop]:
     """Load the script for a job, which is closed when the block ends. Nothing is started.
+
+    Args:
+        files: which of the project's are no work.
 
     Raises:
         ConfigurationError: there is nothing for its CLI; an option doesn't apply.
@@ -103,6 +125,7 @@ def open_job(job: Job, options: RunOptions, tell: Callable[[str], None]) -> Iter
         limits=replace(loop.limits, max_iterations=most),
         pauses=replace(loop.pauses, between=pause),
         promise=options.promise or job.promise,
+        files=files,
         resume=False,
         arguments=tool.options if tool is not None and driver is not None else (),
         stdin=tool is not None and tool.on_stdin,

@@ -107,15 +107,23 @@ def _known(name: str) -> bool:
 
 
 def _of_pieces(pieces: tuple[Piece, ...], project: Path, most: int | None, turn: int) -> bytes:
+    if all(
+        each.kind == "file" for each in pieces
+    ):  # as they are; in the midst of text, bash cuts their last newlines
+        return words(b"".join(_content(each, project) for each in pieces), "of its script")
     return words(b"".join(_piece(each, project, most, turn) for each in pieces), "of its script")
+
+
+def _content(piece: Piece, project: Path) -> bytes:
+    found = [piece.text] if not glob_sign(piece.text) else sorted(glob(piece.text, root_dir=project))
+    return b"".join(_read(project / each, each) for each in found)
 
 
 def _piece(piece: Piece, project: Path, most: int | None, turn: int) -> bytes:
     text = piece.text
     match piece.kind:
         case "file":
-            found = [text] if not glob_sign(text) else sorted(glob(text, root_dir=project))
-            return b"".join(_read(project / each, each) for each in found).rstrip(b"\n")
+            return _content(piece, project).rstrip(b"\n")
         case "log":
             ran = ask(
                 ["git", "log", *filter(None, text.split("\0"))], cwd=project, env=os.environ, patience=_PATIENCE

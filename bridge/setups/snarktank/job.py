@@ -18,8 +18,8 @@ from bridge.setups.prompted.job import Job
 from bridge.setups.prompted.prompts import can_be_had, file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
 from bridge.setups.prompted.task_lists import parse, plan_in
-from bridge.setups.prompted.tools import call_for, cli_named, tool_of, with_cli
-from bridge.setups.snarktank.kind import PRD, PROGRESS, SCRIPT, at, project_of
+from bridge.setups.prompted.tools import asked_for, call_for, cli_named, tool_of, with_cli
+from bridge.setups.snarktank.kind import ARCHIVE, LAST_BRANCH, PRD, PROGRESS, SCRIPT, at, project_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MOST, PAUSE, PROMISE = 10, 2.0, "COMPLETE"
 TOOLS = ("amp", "claude")
 """Those that the original knows; a fork's script may call others."""
-LAST_BRANCH, ARCHIVE = ".last-branch", "archive"
 FILES = {"amp": "prompt.md", "": "CLAUDE.md"}
 """The prompt by the CLI's name; '': of all others."""
 
@@ -48,6 +47,9 @@ def job(setup: Setup, options: RunOptions) -> Job:
     call = call_for(_script(setup), options)
     tool = tool_of(call, options, TOOLS[0])
     prompt, name = _prompt(setup, options, call, tool)
+    guessed = (
+        f"note: {shown(setup, SCRIPT)} calls no CLI that is known here: it is {TOOLS[0]}, unless you name another"
+    )
     return Job(
         project=setup.project,
         shown=name,
@@ -59,6 +61,7 @@ def job(setup: Setup, options: RunOptions) -> Job:
         noun="story",
         nouns="stories",
         pause=PAUSE,
+        notes=(guessed,) if call is None and asked_for(options) is None else (),
         begin=partial(_begin, setup),
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NAME, SCRIPT, PRD, PROGRESS = "snarktank", "ralph.sh", "prd.json", "progress.txt"
 PLACES = ("scripts/ralph", "ralph", ".ralph", "tools/ralph", ".agents/ralph", "")
+LAST_BRANCH, ARCHIVE = ".last-branch", "archive"
 _BESIDE = (PRD, "prompt.md", "CLAUDE.md")
 
 
@@ -58,17 +59,12 @@ def at(project: Path, home: Path) -> Setup:
 
 
 def project_of(home: Path) -> Path:
-    """The folder from which `home` is one of the places of such a setup; else `home` itself.
-
-    >>> from pathlib import PurePosixPath as P
-    >>> project_of(P("/x/scripts/ralph")), project_of(P("/x/y"))
-    (PurePosixPath('/x'), PurePosixPath('/x/y'))
-    """
-    for place in sorted(filter(None, PLACES), key=len, reverse=True):
-        parts = tuple(place.split("/"))
-        if home.parts[-len(parts) :] == parts:
-            return home.parents[len(parts) - 1]
-    return home
+    """The folder from which `home` is one of the places of such a setup: the nearest that is a repository, else the
+    farthest."""
+    places = (tuple(filter(None, place.split("/"))) for place in PLACES)
+    depths = sorted(len(parts) for parts in places if home.parts[len(home.parts) - len(parts) :] == parts)
+    found = [(home, *home.parents)[depth] for depth in depths]
+    return next((each for each in found if (each / ".git").exists()), found[-1])
 
 
 def missing(folder: Path) -> tuple[str, ...]:
@@ -106,8 +102,9 @@ KIND = prompted_kind(
     job=_job,
     read_plan=_read_plan,
     called=_called,
+    notes=(PROGRESS, LAST_BRANCH, f"{ARCHIVE}/"),
     plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone),
     copied=(SCRIPT, *_BESIDE, PROGRESS),
-    own_per_task=(".last-branch", "archive/"),
+    own_per_task=(LAST_BRANCH, f"{ARCHIVE}/"),
     appended=(PROGRESS,),
 )
