@@ -8,9 +8,10 @@ from functools import partial
 from glob import glob
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.process.ask import ask
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,10 @@ def _file_of_turn(path: Path, name: str, _turn: int) -> bytes:
 
 
 def _read(path: Path, name: str) -> bytes:
+    return words(_content(path, name), name)
+
+
+def _content(path: Path, name: str) -> bytes:
     with usable(f"the prompt {name}"):
         try:
             data = read_bytes(path, root=ANYWHERE)
@@ -47,7 +52,7 @@ def _read(path: Path, name: str) -> bytes:
             raise ConfigurationError(
                 f"the prompt {name} is a directory\n  next: name a file with --prompt"
             ) from None
-    return words(data, name)
+    return data
 
 
 def words(data: bytes, name: str) -> bytes:
@@ -83,7 +88,7 @@ def pieces_prompt(
     if unknown is not None:
         text = unknown.text if unknown.kind == "unknown" else f"${unknown.text}"
         raise ConfigurationError(
-            f"{name}:{unknown.line}: only bash could tell what {text.strip()[:200]} in the prompt is\n"
+            f"{name}:{unknown.line}: only bash could tell what {one_line(text, 200)} in the prompt is\n"
             "  next: write the prompt into a file, and name it with --prompt"
         )
     return partial(
@@ -94,9 +99,9 @@ def pieces_prompt(
 def can_be_had(pieces: Sequence[Piece] | None, project: Path) -> bool:
     """Say whether all of a script's own words are known, and the files that it puts in are there."""
     return bool(pieces) and all(
-        (project / piece.text).is_file()
+        (project / piece.text).is_file() or piece.otherwise is not None
         if piece.kind == "file"
-        else piece.kind in ("text", "log") or _known(piece.text)
+        else piece.kind in ("text", "output") or _known(piece.text)
         for piece in pieces or ()
         if piece.kind != "file" or not glob_sign(piece.text)
     )
@@ -107,31 +112,38 @@ def _known(name: str) -> bool:
 
 
 def _of_pieces(pieces: tuple[Piece, ...], project: Path, most: int | None, turn: int) -> bytes:
-    if all(
-        each.kind == "file" for each in pieces
-    ):  # as they are; in the midst of text, bash cuts their last newlines
-        return words(b"".join(_content(each, project) for each in pieces), "of its script")
     return words(b"".join(_piece(each, project, most, turn) for each in pieces), "of its script")
-
-
-def _content(piece: Piece, project: Path) -> bytes:
-    found = [piece.text] if not glob_sign(piece.text) else sorted(glob(piece.text, root_dir=project))
-    return b"".join(_read(project / each, each) for each in found)
 
 
 def _piece(piece: Piece, project: Path, most: int | None, turn: int) -> bytes:
     text = piece.text
     match piece.kind:
         case "file":
-            return _content(piece, project).rstrip(b"\n")
-        case "log":
-            ran = ask(
-                ["git", "log", *filter(None, text.split("\0"))], cwd=project, env=os.environ, patience=_PATIENCE
-            )
-            return ran.out.rstrip(b"\n") if ran.ok else b""
+            found = [text] if not glob_sign(text) else sorted(glob(text, root_dir=project))
+            if piece.otherwise is not None and not (found and all((project / each).is_file() for each in found)):
+                return piece.otherwise.encode()
+            data = b"".join(_content(project / each, each) for each in found)
+            return data.rstrip(b"\n") if piece.bare else data
+        case "output":
+            return _printed(piece, project)
         case "variable":
             return str(turn if _COUNTERS.fullmatch(text) else most or "").encode()
     return text.encode("utf-8", "surrogateescape")
+
+
+def _printed(piece: Piece, project: Path) -> bytes:
+    """What a program prints now; without commits `git log` fails, which is no reason for anything."""
+    argv = piece.text.split("\0")
+    ran = ask(argv, cwd=project, env=os.environ, patience=_PATIENCE)
+    if not ran.ok and piece.otherwise is not None:
+        return piece.otherwise.encode()
+    if not ran.ok and argv[0] != "git":
+        why = one_line(ran.err, 300) or f"exit status {ran.status}"
+        raise ProjectUnusable(
+            f"the prompt needs what `{' '.join(argv)[:200]}` prints (line {piece.line} of its script), which fails:"
+            f" {why}\n  next: run it by hand, and mend that; or name a prompt with --prompt"
+        )
+    return ran.out.rstrip(b"\n") if piece.bare else ran.out
 
 
 def glob_sign(text: str) -> bool:

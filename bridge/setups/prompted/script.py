@@ -35,11 +35,20 @@ _ALL = "--dangerously-skip-permissions"
 _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
 _PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P<name>\w+))", re.DOTALL)
 _DEEPEST = 12
-_LOG_OPTION = re.compile(
-    r"-\d+|-n|--oneline|--(?:grep|format|pretty|date|max-count|since|author)=.*|--no-merges|-i|HEAD"
+_READERS = (
+    (
+        "git log",
+        r"-\d+|-n|\d+|--oneline|--(?:grep|format|pretty|date|max-count|since|author)=.*|--no-merges|-i|HEAD",
+    ),
+    (
+        "gh issue (?:list|view)",
+        r"-[sljSLARmqtc]|--(?:state|label|json|search|limit|assignee|author|milestone|repo|jq|template)(?:=.*)?"
+        r"|--comments|[^-].*",
+    ),
 )
+"""Programs that only read, whose output scripts put into prompts: how their words begin, and what may follow."""
 
-Kind = Literal["text", "file", "variable", "log", "unknown"]
+Kind = Literal["text", "file", "variable", "output", "unknown"]
 
 
 class Piece(NamedTuple):
@@ -47,14 +56,18 @@ class Piece(NamedTuple):
 
     Attributes:
         kind: ``text``; ``file``: its content, whose path (or pattern) is `text`; ``variable``: one that only a run
-            knows, by name; ``log``: what ``git log`` prints with these arguments, NUL between them;
+            knows, by name; ``output``: what a program prints that is called with these words, NUL between them;
             ``unknown``: what only bash could tell, as it stands.
         line: where it stands, from 1.
+        bare: newlines at its end are left out.
+        otherwise: what stands there where the file is none, or the program fails; None: nothing is said about that.
     """
 
     kind: Kind
     text: str
     line: int
+    bare: bool = False
+    otherwise: str | None = None
 
 
 class Assignment(NamedTuple):
@@ -216,6 +229,10 @@ class Script:
         boxed = before == "box"
         if boxed and any(_plain(word) == "--" for word in evaluated):  # behind it are the CLI's own
             evaluated = evaluated[next(n for n, word in enumerate(evaluated) if _plain(word) == "--") + 1 :]
+        if (
+            behind_it := node.next_sibling
+        ) is not None and behind_it.type == "ERROR":  # words the parser can't read
+            evaluated.append((Piece("unknown", self.of(behind_it), behind_it.start_point[0] + 1),))
         return Call(
             cli=cli,
             line=node.start_point[0] + 1,
@@ -248,14 +265,17 @@ class Script:
     def _stdin(self, node: Node) -> tuple[Piece, ...] | None:
         """What a command reads: a file, a here-document, or what an ``echo`` or a ``cat`` before it prints."""
         inner = node
-        for up in _above(node):
-            if up.type == "redirected_statement":
+        for up in (node, *_above(node)):
+            if up is node or up.type == "redirected_statement":
                 for redirect in up.children:
+                    line = redirect.start_point[0] + 1
                     if redirect.type == "file_redirect" and any(each.type == "<" for each in redirect.children):
                         path = _plain(self.evaluate(redirect.named_children[-1], before=node.start_byte))
-                        return (Piece("file", path or self.of(redirect), redirect.start_point[0] + 1),)
+                        given = (Piece("file" if path else "unknown", path or self.of(redirect), line),)
+                        return None if path == os.devnull else given
                     if redirect.type == "herestring_redirect":
-                        return self.evaluate(redirect.named_children[-1], before=node.start_byte)
+                        given = self.evaluate(redirect.named_children[-1], before=node.start_byte)
+                        return tuple(_joined(iter([*given, Piece("text", "\n", line)])))
                     if redirect.type == "heredoc_redirect":
                         return self._here(redirect, node.start_byte)
             elif up.type == "pipeline":
@@ -281,23 +301,36 @@ class Script:
             return tuple(Piece("file" if path else "unknown", path or self.of(each), line) for each, path in paths)
         if name in ("echo", "printf") and given:
             return self._echoed(name, given, before)
-        if name == "git" and given and self.of(given[0]) == "log":
-            options = [_plain(self.evaluate(each, before=before)) for each in given[1:]]
-            if all(each is not None and (_LOG_OPTION.fullmatch(each) or each.isdigit()) for each in options):
-                return (Piece("log", "\0".join(map(str, options)), line),)
+        if name in ("git", "gh"):
+            called = [_plain(self.evaluate(each, before=before)) for each in words]
+            if None not in called and _only_reads(argv := [str(each) for each in called]):
+                return (Piece("output", "\0".join(argv), line),)
         return (Piece("unknown", self.of(whole), line),)
 
     def _echoed(self, name: str, given: list[Node], before: int) -> tuple[Piece, ...]:
-        while given and self.of(given[0]) in ("-e", "-n", "-E", "--"):
-            given = given[1:]
-        if name == "printf" and len(given) > 1:  # its format
-            given = given[1:]
-        pieces: list[Piece] = []
-        for number, each in enumerate(given):
-            gap = "\n" if name == "printf" else " "
-            pieces += [Piece("text", gap, each.start_point[0] + 1)] if number else []
-            pieces += self.evaluate(each, before=before)
-        return tuple(_joined(iter(pieces)))
+        """What ``echo`` and ``printf`` make of their words; of formats, those with ``%s`` and ``%b`` alone."""
+        line, evaluated = given[0].start_point[0] + 1, [self.evaluate(each, before=before) for each in given]
+        options, pieces = "", list[Piece]()
+        if name == "echo":
+            while evaluated and re.fullmatch(r"-[neE]+", _plain(evaluated[0]) or ""):
+                options += _plain(evaluated.pop(0)) or ""
+            for number, word in enumerate(evaluated):
+                pieces += [Piece("text", " ", line)] if number else []
+                pieces += map(_ansi_piece, word) if "e" in options else word
+            pieces += [] if "n" in options else [Piece("text", "\n", line)]
+            return tuple(_joined(iter(pieces)))
+        form, *words = evaluated[1:] if _plain(evaluated[0]) == "--" else evaluated
+        parts = re.split(r"(%[sb%])", _plain(form) or "%?")
+        if any("%" in part for part in parts[::2]):
+            return (Piece("unknown", " ".join(map(self.of, given)), line),)
+        while True:
+            for part in parts:
+                if part in ("%s", "%b"):
+                    pieces += words.pop(0) if words else ()
+                else:
+                    pieces.append(Piece("text", "%" if part == "%%" else _ansi(part), line))
+            if not words or not {"%s", "%b"} & {*parts}:
+                return tuple(_joined(iter(pieces)))
 
     # -- words ---------------------------------------------------------------------------------------
 
@@ -305,8 +338,12 @@ class Script:
         """Take a word apart; `before`: assignments that stand in front of there count."""
         if node is None:
             return (Piece("text", "", 0),)
-        if node.type == "heredoc_redirect":
-            return self._here(node, before)
+        if node.type == "heredoc_redirect":  # of a `read`
+            given = [*self._here(node, before)]
+            if node.parent is not None and not self.of(node.parent).startswith("IFS="):
+                given[0] = given[0]._replace(text=given[0].text.lstrip())
+                given[-1] = given[-1]._replace(text=given[-1].text.rstrip())
+            return tuple(given)
         return tuple(_joined(self._pieces(node, before, deep)))
 
     def _pieces(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
@@ -335,7 +372,7 @@ class Script:
     def _between(self, node: Node, start: int, end: int, before: int, deep: int) -> Iterator[Piece]:
         at, line = start, node.start_point[0] + 1
         for child in node.named_children:
-            if child.type in ("string_content", "heredoc_content"):
+            if child.type in ("string_content", "heredoc_content") or re.match(r"\s*\$\s", self.of(child)):
                 continue
             begun = child.start_byte + len(self.of(child)) - len(self.of(child).lstrip())
             yield Piece("text", _unescaped(self._source[at:begun]), line)
@@ -393,16 +430,21 @@ class Script:
         inside = node.named_children
         if len(inside) == 1 and inside[0].type == "file_redirect":
             path = _plain(self.evaluate(inside[0].named_children[-1], before=before, deep=deep + 1))
-            yield Piece("file" if path else "unknown", path or text, line)
+            yield Piece("file" if path else "unknown", path or text, line, bare=True)
             return
-        first = next(iter(inside), None)
-        while first is not None and first.type in ("list", "pipeline"):  # `... || echo`: what it prints as a rule
-            first = first.named_children[0]
-        if first is None or (len(inside) != 1 and first.type != "command"):
+        first, otherwise = inside[0] if len(inside) == 1 else node, None
+        if first.type == "list" and len(first.named_children) == 2 and first.children[1].type == "||":
+            other = self._printed(first.named_children[1])
+            first, otherwise = first.named_children[0], _plain(other)
+        printed = [*self._printed(first)]
+        if any(piece.kind == "unknown" for piece in printed) or (first is not inside[0] and otherwise is None):
             yield Piece("unknown", text, line)
             return
-        for piece in self._printed(first):
-            yield piece._replace(text=text) if piece.kind == "unknown" else piece
+        if len(printed) == 1 and otherwise is not None:
+            printed[0] = printed[0]._replace(otherwise=otherwise.rstrip("\n"))
+        last = printed.pop()
+        yield from printed
+        yield last._replace(text=last.text.rstrip("\n")) if last.kind == "text" else last._replace(bare=True)
 
     def _here(self, redirect: Node, before: int) -> tuple[Piece, ...]:
         body = next((each for each in redirect.children if each.type == "heredoc_body"), None)
@@ -410,8 +452,15 @@ class Script:
         if body is None:
             return (Piece("text", "", redirect.start_point[0] + 1),)
         if start[:1] in ("'", '"', "\\"):
-            return (Piece("text", self.of(body), body.start_point[0] + 1),)
-        return self.evaluate(body, before=before)
+            pieces: tuple[Piece, ...] = (Piece("text", self.of(body), body.start_point[0] + 1),)
+        else:
+            pieces = self.evaluate(body, before=before)
+        if redirect.children[0].type != "<<-":
+            return pieces
+        return tuple(
+            each._replace(text=re.sub(r"(?m)^\t+", "", each.text)) if each.kind == "text" else each
+            for each in pieces
+        )
 
 
 _FUNCTION = "function_definition"
@@ -474,8 +523,29 @@ def _unescaped(data: bytes) -> str:
     return re.sub(r'\\([$`"\\]|\n)', lambda found: found[1].strip("\n"), text)
 
 
+_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_SIGN = re.compile(r"\\(?:x(?P<x>[0-9a-fA-F]{1,2})|[uU](?P<u>[0-9a-fA-F]{1,8})|(?P<sign>[ntrabefv\\'\"]))")
+
+
 def _ansi(text: str) -> str:
-    return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\'", "'").replace("\\\\", "\\")
+    def sign(found: re.Match[str]) -> str:
+        if number := found["x"] or found["u"]:
+            return chr(min(int(number, 16), 0x10FFFF))
+        return _SIGNS.get(found["sign"], found["sign"])
+
+    return _SIGN.sub(sign, text)
+
+
+def _ansi_piece(piece: Piece) -> Piece:
+    return piece._replace(text=_ansi(piece.text)) if piece.kind == "text" else piece
+
+
+def _only_reads(argv: Sequence[str]) -> bool:
+    """Say whether a program with these words only reads, and asks nobody anything."""
+    for start, more in _READERS:
+        if begun := re.match(rf"{start}(?: |\Z)", " ".join(argv)):
+            return all(re.fullmatch(more, each, re.DOTALL) for each in argv[len(begun[0].split()) :])
+    return False
 
 
 def _parse(call: Call) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:
