@@ -271,8 +271,8 @@ class Script:
                     line = redirect.start_point[0] + 1
                     if redirect.type == "file_redirect" and any(each.type == "<" for each in redirect.children):
                         path = _plain(self.evaluate(redirect.named_children[-1], before=node.start_byte))
-                        given = (Piece("file" if path else "unknown", path or self.of(redirect), line),)
-                        return None if path == os.devnull else given
+                        found = Piece("file" if path else "unknown", path or self.of(redirect), line)
+                        return None if path == os.devnull else (found,)
                     if redirect.type == "herestring_redirect":
                         given = self.evaluate(redirect.named_children[-1], before=node.start_byte)
                         return tuple(_joined(iter([*given, Piece("text", "\n", line)])))
