@@ -48,6 +48,10 @@ class LoopOptions(TypedDict, total=False):
     allowed_tools: str | None
     live: bool
     resume: bool
+    sandbox: str | None
+    sandbox_write: Sequence[str]
+    sandbox_env: Sequence[str]
+    sandbox_network: str | None
     settings: Mapping[str, str]
 
 
@@ -115,6 +119,10 @@ class Loop(EventStream[LoopEnded]):
             allowed_tools: tools that the agent may use (plain, bmalph, frankbria).
             live: show output while it comes, where that is supported.
             resume: resume the session of the run before (plain, bmalph, frankbria).
+            sandbox: where the tool runs: ``bwrap``, ``docker``, ``podman``, ``srt``, or ``none``; default as the
+                environment and the user's configuration say.
+            sandbox_write, sandbox_env: folders that it may write to, variables that it gets, beside its own.
+            sandbox_network: ``on``, ``off``, or hosts, separated by commas (srt).
             settings: globals for the script.
 
         Raises:
@@ -122,6 +130,7 @@ class Loop(EventStream[LoopEnded]):
             ConfigurationError: an option, a setting or a file that can't be used; what the project lacks.
             LoopRefused: a wiggum loop that may not start as things are.
             SessionRefused: a check of a ralph-loop setup failed, in its controller's words.
+            SandboxUnavailable: such a box can't be made here.
             BridgeError: the tool can't be loaded or started, a file can't be read or written.
         """
         known = {name: each.annotation for name, each in OPTIONS.items() if each.python}

@@ -44,6 +44,7 @@ ROOMS: dict[str, str] = {
     "driver": "`Driver`: a method per hook",
     "agent": "`Agent`: a method per hook",
     "lookup": "which file a path or a name of a script means",
+    "sandbox": "where a turn runs: on this machine, in bubblewrap, in a container",
     "turn": "one call of a tool",
     "loop": "the loop: pure decisions, a thin runner that yields events",
     "rehearsal": "a real CLI, offline: namespaces and a scripted model server",

@@ -59,6 +59,8 @@ def _each(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
 
 def _option(option: Option, text: str) -> Callable[..., Any]:
     more: dict[str, Any] = {"help": text}
+    if option.type.startswith("Sequence"):
+        more["multiple"] = True
     if option.type == "bool":
         more["default"] = getattr(RunOptions(), option.name)
         if "/" not in option.flag:
@@ -81,6 +83,7 @@ notify_options = _each(
                  help="What to tell: ended, limit, breaker, cap, refused, task.  [default: all of it]"),
 )  # fmt: skip
 """Whom to tell; `taken_notify` reads them."""
+sandbox_options = run_options("sandbox", "sandbox_write", "sandbox_env", "sandbox_network")
 caps_options = _each(run_options(*VARIABLES), notify_options)
 unserved_options = _each(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
 """What asks for what no loop of ours does: refused with the reason."""

@@ -18,6 +18,7 @@ from bridge.cli._options import (
     project_folder,
     project_option,
     run_options,
+    sandbox_options,
     settings_option,
     setup_option,
     taken_notify,
@@ -82,6 +83,7 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @run_options("calls", "live", "promise", "timeout", "retry_delay", "max_failures", "max_idle", "resume", "push")
 @run_options("allowed_tools", "agent", "process", "strict", "lift")
 @unserved_options
+@sandbox_options
 @run_options("dry_run")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="Show only the assistant's text, and no lines about the steps.")

@@ -90,7 +90,9 @@ class Cli(NamedTuple):
         own_sandbox: the one in which its tools run, or None.
         state: files and folders that it writes to outside of the project; ``~`` is the home.
         credentials: those of them that hold its login.
-        variables: of the environment that hold its login, or move its state.
+        variables: of the environment that are its own: its login, where its state lies; with a ``*``, patterns.
+        protected: of `state`, what it runs or believes in its next session: settings, hooks, instructions.
+        in_box: NAME=VALUE that it gets in a box, such as that it is in one.
         hosts: that it talks to, its model's provider aside where that is the user's choice.
         facts: that scripts and hosts rely on, and that `drift` has no check for.
         drifts: what `drift` knows by the CLI's own words.
@@ -118,6 +120,8 @@ class Cli(NamedTuple):
     state: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    in_box: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     drifts: tuple[KnownDrift, ...] = ()

@@ -131,6 +131,12 @@ class RunOptions:
     lift: bool = _option(True, "--no-lift", None, "Let bash run every filter of the agent.", python=False)
     dry_run: bool = _option(
         False, "--dry-run", None, "Print the command (or the prompt) that would be run, and stop.", python=False)
+    sandbox: str | None = _option(
+        None, "--sandbox", "NAME", "Where turns run: bwrap, docker, podman, srt; none: on this machine as it is.")
+    sandbox_write: Sequence[str] = _option((), "--sandbox-write", "DIR", "A folder that the box may write to, too.")
+    sandbox_env: Sequence[str] = _option((), "--sandbox-env", "NAME", "A variable that the box gets, too.")
+    sandbox_network: str | None = _option(
+        None, "--sandbox-network", "on|off|HOSTS", "Whether the box reaches the network.  [default: on]")
     settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
     given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
     # fmt: on

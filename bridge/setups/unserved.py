@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.setups.assignments import Assigned
 
 KEYS = ("SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE")
-OPTIONS = {"--sandbox": "SANDBOX_PROVIDER", "--github-issue": "GITHUB_ISSUE", "--agent-provider": "AGENT_PROVIDER"}
+OPTIONS = {"--github-issue": "GITHUB_ISSUE", "--agent-provider": "AGENT_PROVIDER"}
 """The same on the command line."""
 _NONE = frozenset({"", "none"})
 _DRIVER = "PLATFORM_DRIVER"

@@ -221,13 +221,17 @@ class _Running:
         analyzer = Analyzer()
         logs = request.logs
         assert logs.stderr is not None
+        argv, env = command.argv, settings.environment
+        if settings.box is not None:
+            boxed = settings.box.command(resolve(argv, cwd=settings.project, env=env), env)
+            argv, env = boxed.argv, dict(boxed.env)
         with (
             TurnLog(logs.output, settings.turn_log_bytes) as raw,  # before the program, which may remove the folder
             TurnLog(logs.stderr, settings.turn_log_bytes) as errors,
             Program(
-                command.argv,
+                argv,
                 cwd=settings.project,
-                env=settings.environment,
+                env=env,
                 stderr_path=logs.stderr,
                 timeout=request.timeout,
                 graces=settings.graces,

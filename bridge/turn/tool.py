@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
+    from bridge.sandbox.box import Box
     from bridge.stream.analysis import Analysis, RunFacts
 
 _STDERR_TAIL = 64 * 1024
@@ -99,6 +100,7 @@ class TurnSettings:
         hook_seconds: how long a hook of an agent may take before and after its program.
         arguments: words behind the program's name, in front of those of the driver.
         stdin: the prompt is given there, by a driver that knows how.
+        box: what turns run in; None: this machine.
     """
 
     project: Path
@@ -113,6 +115,7 @@ class TurnSettings:
     hook_seconds: float = 600.0
     arguments: tuple[str, ...] = ()
     stdin: bool = False
+    box: Box | None = None
 
     @property
     def environment(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from bridge.git.repository import Files
 from bridge.loop.policy import Limits
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.resources import os_text
+from bridge.setups.boxes import box_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,7 @@ def loop_settings(
         caps=options.caps.over(read_caps(env)),
         resume=options.resume,
         env=env,
+        box=box_of(project, options, PROTECTED, env=env),
         files=FILES,
         graces=wanted.graces,
         turn_log_bytes=wanted.turn_log_bytes,
@@ -67,6 +69,13 @@ def loop_settings(
 _OWN = re.compile(
     r"\.ralph/(?:logs/.*|status\.json|live\.log|\.claude_session_id|\.ralph_bridge.*|.*\.lock|\..*\.tmp)", re.DOTALL
 )
+
+PROTECTED = (
+    *(f".ralph/{name}" for name in ("logs", "status.json", "live.log", ".ralph_bridge.json", ".ralph_bridge.lock")),
+    *(f".ralph/{name}" for name in ("drivers", "agents", ".ralphrc", "PROMPT.md", ".ralph_bridge.prompt.md")),
+    *("drivers", "agents", ".ralphrc", "PROMPT.md"),
+)
+"""What the loop, or whoever starts it, runs or believes."""
 
 IGNORED = (".ralph/logs/", ".ralph/status.json", ".ralph/live.log", ".ralph/.*")
 """What git is best told to pass over."""

@@ -1,0 +1,144 @@
+"""The box of a loop's turns: made anew for each of them, since what is to be protected changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.errors import SandboxUnavailable
+from bridge.process.ask import ask
+from bridge.sandbox import bwrap
+from bridge.sandbox.contents import Contents, compose
+from bridge.sandbox.settings import Wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bridge.sandbox.policy import Policy, Provider
+
+_PATIENCE = 20.0
+COMMANDS: Mapping[Provider, Callable[[Policy, Sequence[str]], list[str]]] = {"bwrap": bwrap.command}
+"""How each provider's command line is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """A command in a box.
+
+    Attributes:
+        argv: what runs on this machine, and `env` its environment.
+        absent: protected paths that weren't there when it was made.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where the turns of a project run.
+
+    Attributes:
+        project: the folder that they run in.
+        wanted: what the user wants.
+        protected: paths in the project that its setup doesn't want to be written.
+    """
+
+    project: Path
+    wanted: Wishes
+    protected: tuple[str, ...] = ()
+    _git: list[Path] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.wanted.provider
+
+    def contents(self, programs: Sequence[str], env: Mapping[str, str]) -> Contents:
+        return compose(
+            self.project,
+            self.wanted,
+            programs=programs,
+            env=env,
+            protected=self.protected,
+            git=self.git_folders(env),
+        )
+
+    def command(self, argv: Sequence[str], env: Mapping[str, str], *, also: Sequence[str] = ()) -> Boxed:
+        """Put a command into it.
+
+        Args:
+            argv: with the path of a program in front.
+            env: of this process.
+            also: paths that it reads, such as a script of ours.
+
+        Raises:
+            ConfigurationError: what is to be let in isn't there.
+        """
+        found = self.contents([*argv[:2], *also], env)
+        made = COMMANDS[self.wanted.provider](found.policy, argv)
+        return Boxed(tuple(made), found.policy.env, found.absent)
+
+    def git_folders(self, env: Mapping[str, str]) -> list[Path]:
+        """The project's git folder and the one that all work trees share; asked once."""
+        if not self._git:
+            words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
+            ran = ask(["git", *words], cwd=self.project, env=env, patience=_PATIENCE)
+            self._git.extend(dict.fromkeys(Path(line) for line in ran.text.splitlines()) if ran.ok else ())
+        return self._git
+
+    def require(self, env: Mapping[str, str]) -> None:
+        """See whether such a box can be made here: nothing runs outside of one that can't.
+
+        Raises:
+            SandboxUnavailable: it can't be; says why, and what to do.
+        """
+        if (problem := probe(self.wanted.provider, env)) is not None:
+            raise SandboxUnavailable(f"--sandbox {self.wanted.provider}: {problem}")
+
+
+def probe(provider: Provider, env: Mapping[str, str]) -> str | None:
+    """Say why a provider can't be used on this machine, with the next step; None: it can."""
+    if shutil.which(provider, path=env.get("PATH")) is None:
+        return f"{provider} is not on PATH\n  next: install it ({_INSTALL[provider]}), or use --sandbox none"
+    if provider == "bwrap":
+        argv = [
+            "bwrap",
+            "--unshare-user",
+            "--unshare-pid",
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "true",
+        ]
+        ran = ask(argv, cwd="/", env={"PATH": env.get("PATH", os.defpath)}, patience=_PATIENCE)
+        if not ran.ok:
+            why = next(iter(ran.err.strip().splitlines()), f"status {ran.status}")
+            return f"bwrap can't make a box here: {why}\n  next: {_why_bwrap(why)}"
+    return None
+
+
+_INSTALL = {
+    "bwrap": "apt-get install bubblewrap",
+    "docker": "https://docs.docker.com/engine/install/",
+    "podman": "apt-get install podman",
+    "srt": "npm install -g @anthropic-ai/sandbox-runtime",
+}
+
+
+def _why_bwrap(text: str) -> str:
+    if "proc" in text:
+        return "in a container: podman --security-opt unmask=ALL, docker --security-opt systempaths=unconfined"
+    if "uid map" in text or "RTM_NEWADDR" in text or "user namespace" in text or "Operation not permitted" in text:
+        return (
+            "allow it user namespaces: an AppArmor profile with `userns,` for bwrap,"
+            " or sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+    return "run it by hand, and see what it lacks: bwrap --unshare-user --ro-bind / / true"

@@ -1,0 +1,66 @@
+"""A policy as a command line of bubblewrap, 0.4 or newer. Pure.
+
+The order is the policy: what is mounted later lies on top. It starts from nothing, so that what nobody has thought
+of isn't there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bridge.sandbox.policy import Policy
+
+_LIMITS = """\
+if [ "$1" != - ]; then ulimit -d "$1" || exit 126; fi
+if [ "$2" != - ]; then ulimit -u "$2" || exit 126; fi
+shift 2; exec "$@"
+"""
+
+
+def command(policy: Policy, argv: Sequence[str]) -> list[str]:
+    """Give the command that runs `argv` in such a box. Its own environment has to be `policy.env`, too.
+
+    A box can read the environment of its first process.
+
+    INT and TERM of a kill ladder are for the program: bubblewrap, which would die of them and leave it behind, and
+    the first process in the box pass over them.
+    """
+    ours = ("env", "--ignore-signal=INT,TERM", "bwrap", *_options(policy), "--")
+    return [*ours, "env", "--default-signal=INT,TERM", *limited(policy, argv)]
+
+
+def limited(policy: Policy, argv: Sequence[str]) -> list[str]:
+    """A command that bounds what it and its children use."""
+    if policy.memory_mb is None and policy.processes is None:
+        return [*argv]
+    memory = "-" if policy.memory_mb is None else str(policy.memory_mb * 1024)
+    processes = "-" if policy.processes is None else str(policy.processes)
+    return ["bash", "-c", _LIMITS, "bash", memory, processes, *argv]
+
+
+def _options(policy: Policy) -> Iterator[str]:
+    # Not --die-with-parent, which means the thread that has forked, and ours may end before the turn. Not
+    # --new-session: every program of ours is started in one, without a terminal that it could type into.
+    yield from ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+    yield from ("--hostname", "box", "--cap-drop", "ALL")
+    if policy.network != "on":
+        yield "--unshare-net"
+    for path in policy.system:
+        yield from ("--ro-bind", path, path)
+    for name, target in policy.links:
+        yield from ("--symlink", target, name)
+    yield from ("--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
+    yield from ("--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/var", "--dir", "/var/tmp")  # noqa: S108
+    yield from ("--perms", "0700", "--tmpfs", policy.home)
+    for path in policy.masked:
+        yield from ("--ro-bind", "/dev/null", path)
+    mounts = [(path, "--ro-bind") for path in policy.readable]
+    mounts += [(path, "--bind") for path in policy.writable]
+    mounts += [(path, "--ro-bind") for path in policy.readonly]
+    # Shallow ones first, so that none hides one that lies in it; of the same path the last counts.
+    for path, option in sorted(dict(mounts).items(), key=lambda each: each[0].count("/")):
+        yield from (option, path, path)
+    yield from ("--chdir", policy.cwd)

@@ -1,0 +1,220 @@
+"""What is let into a box: the project, git's folder, the CLI with its state, this machine's programs; no more."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.clis import find_cli
+from bridge.errors import ConfigurationError
+from bridge.sandbox.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bridge.clis import Cli
+    from bridge.sandbox.settings import Wishes
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
+_SYSTEM_TOO = ("/run/current-system/sw", "/var/lib/ca-certificates")
+_MASKED = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/krb5.keytab",
+)
+_MASKED_IN = (("/etc/ssh", "ssh_host_*_key"), ("/etc/ssl/private", "*"))
+_TOOLCHAINS = (
+    ".nvm", ".pyenv", ".rbenv", ".asdf", ".volta", ".fnm", ".bun", ".deno", ".rustup", ".cargo/bin", ".sdkman", "go/bin",
+    ".local/bin", ".local/lib", ".local/share/mise", ".local/share/fnm", ".local/share/pnpm", ".local/share/uv",
+    ".local/share/claude", ".npm-global", ".nix-profile", ".opencode/bin",
+)  # fmt: skip
+"""Folders of the home in which programs lie."""
+_GIT_IDENTITY = (".gitconfig", ".config/git")
+_ALWAYS = ("PATH", "HOME", "TERM", "TZ")
+_GIT_PROTECTED = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
+_PROTECTED = (
+    ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".envrc", ".vscode", ".idea",
+)  # fmt: skip
+"""What the user's own tools run, or believe, when they open the project."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """A policy, and what it can't hold.
+
+    Attributes:
+        policy: of the box.
+        absent: protected paths that aren't there: nobody can mount over them, so they have to be looked for.
+    """
+
+    policy: Policy
+    absent: tuple[str, ...]
+
+
+def compose(
+    project: Path,
+    wanted: Wishes,
+    *,
+    programs: Sequence[str],
+    env: Mapping[str, str],
+    protected: Iterable[str] = (),
+    git: Sequence[Path] = (),
+) -> Contents:
+    """Say what a turn in a project is to find.
+
+    Args:
+        project: the folder that its program runs in.
+        programs: paths or names of those that it starts; the CLI among them brings its state and variables.
+        env: of this process.
+        protected: paths in the project, relative to it, that the setup doesn't want to be written.
+        git: the git folder of the project's work tree, and the one that it shares with others.
+
+    Raises:
+        ConfigurationError: a folder that is asked for isn't there, or is too much.
+    """
+    top, home = os.path.realpath(project), os.path.realpath(env.get("HOME") or str(Path.home()))
+    clis = [cli for cli in map(find_cli, programs) if cli is not None]
+    _check_project(top, home)
+    shared = [os.path.realpath(each) for each in git]
+    writable = [top, *shared, *_state(clis, home, env), *_asked(wanted.write, home, "write", project)]
+    readable = [*_programs(programs, env, home), *_asked(wanted.read, home, "read", project)]
+    readable += [os.path.join(home, each) for each in _GIT_IDENTITY]
+    guarded = [os.path.join(top, each) for each in (*_PROTECTED, *protected)]
+    guarded += [os.path.join(folder, each) for folder in shared for each in _GIT_PROTECTED]
+    guarded += [_expanded(each, home) for cli in clis for each in cli.protected]
+    guarded += [os.path.join(top, ".git")] if os.path.isfile(os.path.join(top, ".git")) else []
+    there = [each for each in dict.fromkeys(guarded) if os.path.lexists(each)]
+    # A read-only child could be had by renaming the folder around it, which a mount point can't be.
+    parents = {os.path.dirname(each) for each in guarded} - {top, home}
+    writable += [each for each in sorted(parents) if os.path.isdir(each) and _inside(each, writable)]
+    policy = Policy(
+        cwd=top,
+        home=home,
+        system=tuple(_system()),
+        links=(*_links(), *_link_to(project, top)),
+        readable=tuple(_real(readable)),
+        writable=tuple(_real(writable)),
+        readonly=tuple(_real(there)),
+        masked=tuple(_masked()),
+        env=environment(env, wanted, clis, top),
+        network=wanted.network,
+        memory_mb=wanted.memory_mb or None,
+        processes=wanted.processes or None,
+        image=wanted.image,
+    )
+    return Contents(
+        policy=policy, absent=tuple(each for each in dict.fromkeys(guarded) if not os.path.lexists(each))
+    )
+
+
+def environment(env: Mapping[str, str], wanted: Wishes, clis: Sequence[Cli], project: str) -> dict[str, str]:
+    """What a box has of the environment: what programs need to run at all, the CLI's own, and what is named."""
+    patterns = [*_ALWAYS, "RALPH_*", *wanted.env, *(each for cli in clis for each in cli.variables)]
+    found = {
+        name: value for name, value in env.items() if any(fnmatch.fnmatchcase(name, each) for each in patterns)
+    }
+    language = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG")
+    if language:
+        found["LANG"] = language
+    for cli in clis:
+        found |= {name: value for name, _, value in (each.partition("=") for each in cli.in_box)}
+    return found | {"PWD": project}
+
+
+def _check_project(top: str, home: str) -> None:
+    if top == "/" or home == top or home.startswith(f"{top}/"):
+        raise ConfigurationError(
+            f"{top} holds your home folder: a box with all of it in it would be none\n"
+            "  next: run the loop in a folder of its own"
+        )
+
+
+def _state(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator[str]:
+    """The CLI's own files: as they are, since two copies of a login end each other."""
+    for cli in clis:
+        yield from (_expanded(each, home) for each in cli.state)
+        for name in cli.variables:
+            if name.endswith(("_DIR", "_HOME")) and os.path.isabs(env.get(name, "")):
+                yield env[name]
+
+
+def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Iterator[str]:
+    """Where programs lie outside of the system's folders: what PATH names, and the trees that it links to."""
+    folders = [each for each in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+    yield from (each for each in folders if os.path.realpath(each) not in ("/", home))
+    yield from (os.path.join(home, each) for each in _TOOLCHAINS)
+    for program in programs:
+        found = program if os.path.isabs(program) else shutil.which(program, path=env.get("PATH"))
+        if found is not None:
+            yield found
+            yield _tree_of(os.path.realpath(found), home)
+
+
+def _tree_of(program: str, home: str) -> str:
+    """The folder that has a program with what belongs to it: its package, where that shows; else its own folder."""
+    before, modules, _ = program.rpartition("/node_modules/")
+    if modules:
+        return f"{before}/node_modules"
+    folder = os.path.dirname(program)
+    return folder if folder not in ("/", home) else program
+
+
+def _asked(given: Iterable[str], home: str, what: str, project: Path) -> Iterator[str]:
+    for each in given:
+        path = os.path.realpath(os.path.join(project, os.path.expanduser(each)))
+        if not os.path.exists(path):
+            raise ConfigurationError(
+                f"sandbox: {each} isn't there, so nothing of it can be let in\n  next: make it, or leave it out"
+            )
+        if path == "/" or home == path or home.startswith(f"{path}/"):
+            raise ConfigurationError(f"sandbox {what}: {each} holds your home folder\n  next: name folders in it")
+        yield path
+
+
+def _system() -> Iterator[str]:
+    yield from (each for each in _SYSTEM if os.path.isdir(each) and not os.path.islink(each))
+    yield from (each for each in _SYSTEM_TOO if os.path.isdir(each))
+    resolver = os.path.realpath("/etc/resolv.conf")
+    if os.path.isfile(resolver) and not resolver.startswith("/etc/"):
+        yield resolver
+
+
+def _links() -> Iterator[tuple[str, str]]:
+    yield from ((each, os.readlink(each)) for each in _SYSTEM if os.path.islink(each))
+
+
+def _link_to(project: Path, top: str) -> Iterator[tuple[str, str]]:
+    """A project that is reached by a link is found there in the box, too."""
+    named = os.path.abspath(project)
+    if named != top:
+        yield named, top
+
+
+def _masked() -> Iterator[str]:
+    yield from (each for each in _MASKED if os.path.exists(each))
+    for folder, pattern in _MASKED_IN:
+        if os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK):
+            yield from (
+                os.path.join(folder, name) for name in sorted(os.listdir(folder)) if fnmatch.fnmatch(name, pattern)
+            )
+
+
+def _expanded(path: str, home: str) -> str:
+    return home + path[1:] if path.startswith("~") else path
+
+
+def _inside(path: str, folders: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in folders)
+
+
+def _real(paths: Iterable[str]) -> list[str]:
+    """Those that are there, each once, as what links lead to: a mount over a link is refused."""
+    return list(dict.fromkeys(os.path.realpath(each) for each in paths if os.path.exists(each)))

@@ -1,0 +1,47 @@
+"""What a box lets in: data, from which each provider makes its command line. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Provider = Literal["none", "bwrap", "docker", "podman", "srt"]
+PROVIDERS: tuple[Provider, ...] = ("bwrap", "docker", "podman", "srt", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What is in a box. All paths are absolute, without links, and exist.
+
+    Attributes:
+        cwd: the folder that the program runs in, one of `writable` or below.
+        home: the user's; an empty folder but for what the lists name.
+        system: folders of programs and their settings, read-only: ``/usr``, ``/etc``.
+        readable: other folders and files, read-only.
+        writable: folders and files that may be written to.
+        readonly: folders and files in writable ones that may only be read. A folder of these can't be renamed, either.
+        masked: files of `system` that are not to be read.
+        links: links at the top of the file system, such as ``/bin`` to ``usr/bin``: name and target.
+        env: the environment, whole.
+        network: ``on``, ``off`` (a loopback of its own), or the hosts that may be reached.
+        memory_mb: MB that a process (in a container: all of them) may use; None: any.
+        processes: how many there may be; None: any.
+        image: of a container; '': one that has nothing in it but what is mounted.
+    """
+
+    cwd: str
+    home: str
+    system: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    readonly: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    network: Literal["on", "off"] | tuple[str, ...] = "on"
+    memory_mb: int | None = None
+    processes: int | None = None
+    image: str = ""

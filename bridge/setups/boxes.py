@@ -1,0 +1,50 @@
+"""The box of a loop: what is wanted, and what of its project is to be protected."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.sandbox.box import Box
+from bridge.sandbox.settings import wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from bridge.setups.options import RunOptions
+
+
+def box_of(
+    project: Path,
+    options: RunOptions,
+    protected: Iterable[str] = (),
+    *,
+    env: Mapping[str, str] | None = None,
+    asks: str | None = None,
+) -> Box | None:
+    """Give what the turns of a loop run in; None: this machine.
+
+    Args:
+        protected: paths in the project, relative to it, that nothing in the box may write to.
+        asks: a provider that the project's own settings name.
+
+    Raises:
+        ConfigurationError: a value that can't be used.
+        SandboxUnavailable: such a box can't be made here.
+    """
+    env = os.environ if env is None else env
+    wanted = wishes(
+        env,
+        provider=options.sandbox,
+        write=options.sandbox_write,
+        variables=options.sandbox_env,
+        network=options.sandbox_network,
+        project_asks=asks,
+    )
+    if not wanted.boxed:
+        return None
+    box = Box(project, wanted, tuple(dict.fromkeys(protected)))
+    if not options.dry_run:
+        box.require(env)
+    return box
