@@ -12,12 +12,12 @@ from bridge.errors import SandboxUnavailable
 from bridge.process.ask import ask
 from bridge.sandbox import bwrap
 from bridge.sandbox.contents import Contents, compose
-from bridge.sandbox.settings import Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bridge.sandbox.policy import Policy, Provider
+    from bridge.sandbox.settings import Wishes
 
 _PATIENCE = 20.0
 COMMANDS: Mapping[Provider, Callable[[Policy, Sequence[str]], list[str]]] = {"bwrap": bwrap.command}

@@ -27,21 +27,22 @@ _MASKED = (
     "/etc/gshadow",
     "/etc/gshadow-",
     "/etc/sudoers",
-    "/etc/sudoers.d",
     "/etc/krb5.keytab",
 )
-_MASKED_IN = (("/etc/ssh", "ssh_host_*_key"), ("/etc/ssl/private", "*"))
+_MASKED_IN = (("/etc/ssh", "ssh_host_*_key"), ("/etc/ssl/private", "*"), ("/etc/sudoers.d", "*"))
 _TOOLCHAINS = (
-    ".nvm", ".pyenv", ".rbenv", ".asdf", ".volta", ".fnm", ".bun", ".deno", ".rustup", ".cargo/bin", ".sdkman", "go/bin",
-    ".local/bin", ".local/lib", ".local/share/mise", ".local/share/fnm", ".local/share/pnpm", ".local/share/uv",
-    ".local/share/claude", ".npm-global", ".nix-profile", ".opencode/bin",
+    ".nvm", ".pyenv", ".rbenv", ".asdf", ".volta", ".fnm", ".bun", ".deno", ".rustup", ".cargo/bin", ".sdkman",
+    "go/bin", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/fnm", ".local/share/pnpm",
+    ".local/share/uv", ".local/share/claude", ".npm-global", ".nix-profile", ".opencode/bin",
 )  # fmt: skip
 """Folders of the home in which programs lie."""
 _GIT_IDENTITY = (".gitconfig", ".config/git")
 _ALWAYS = ("PATH", "HOME", "TERM", "TZ")
 _GIT_PROTECTED = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
 _PROTECTED = (
-    ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json", ".envrc", ".vscode", ".idea",
+    ".claude/settings.json", ".claude/settings.local.json",
+    *(f".claude/{name}" for name in ("hooks", "commands", "agents", "skills")),
+    *(".mcp.json", ".envrc", ".vscode", ".idea"),
 )  # fmt: skip
 """What the user's own tools run, or believe, when they open the project."""
 

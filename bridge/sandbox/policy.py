@@ -22,7 +22,7 @@ class Policy:
         system: folders of programs and their settings, read-only: ``/usr``, ``/etc``.
         readable: other folders and files, read-only.
         writable: folders and files that may be written to.
-        readonly: folders and files in writable ones that may only be read. A folder of these can't be renamed, either.
+        readonly: folders and files in writable ones that may only be read. None can be renamed, either.
         masked: files of `system` that are not to be read.
         links: links at the top of the file system, such as ``/bin`` to ``usr/bin``: name and target.
         env: the environment, whole.

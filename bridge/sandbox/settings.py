@@ -1,4 +1,4 @@
-"""What a user wants of a box: the command line, else the environment, else ``~/.config/ralph-bridge/config.toml``."""
+"""What a user wants of a box: by the command line, the environment, ``~/.config/ralph-bridge/config.toml``."""
 
 from __future__ import annotations
 
