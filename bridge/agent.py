@@ -24,7 +24,7 @@ from bridge.stream.display import Display
 from bridge.stream.filters import HostedFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import IO
 
     from bridge.contract import Contract
@@ -52,12 +52,56 @@ _FILTERS = ("agent_extract_response", "agent_format_display")
 _CONTEXT = ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX")
 
 
+_ELSEWHERE = "_ralph_bridge_elsewhere"
+# errexit would act there, and doesn't in a stage of a pipeline; other options are for people who type.
+_COPY = r"""{
+\builtin echo '{'
+for __rb_v in $(\builtin compgen -v); do
+case $__rb_v in WITHOUT) ;; *) \builtin declare -p -- "$__rb_v" 2>/dev/null ;; esac
+done
+\builtin echo '} 2>/dev/null'
+\builtin declare -f
+\builtin shopt -p
+\builtin set +o | while IFS= \builtin read -r __rb_v; do case $__rb_v in
+*errexit|*monitor|*history|*histexpand|*emacs|*vi|*interactive*) ;; *) \builtin echo "$__rb_v" ;;
+esac; done
+\builtin echo 'agent_invoke "$@"'
+} >|TARGET
+\builtin unset __rb_v
+"""
+
+
 class Context(NamedTuple):
     """How full the context was, in the words of the script: None for what is unset, not checked to be a number."""
 
     percent: str | None
     used: str | None
     maximum: str | None
+
+
+class Elsewhere(NamedTuple):
+    """A command that takes the place of ``agent_invoke``.
+
+    Attributes:
+        argv: the command.
+        keeps: names of exported variables that it keeps; all others go.
+        sets: variables that it gets.
+    """
+
+    argv: Sequence[str]
+    keeps: Collection[str]
+    sets: Mapping[str, str]
+
+    @property
+    def code(self) -> str:
+        """Shell that becomes it. Values stay out of its command line, which everybody can read."""
+        kept = "|".join(map(protocol.quote, self.keeps)) or "''"
+        sets = "".join(f"\\builtin export {name}={protocol.quote(value)}\n" for name, value in self.sets.items())
+        return (
+            "for __rb_v in $(\\builtin compgen -e); do\n"
+            f'case $__rb_v in {kept}) ;; *) \\builtin export -n "$__rb_v" ;; esac\ndone\n{sets}'
+            f"\\builtin exec {' '.join(map(protocol.quote, self.argv))}\n"
+        )
 
 
 def find(name: str, folders: Iterable[str | os.PathLike[str]] = ()) -> Path:
@@ -172,6 +216,7 @@ class Agent(LoadedScript):
         tee: Tee | None = None,
         end_line: bool = True,
         grace: float | None = None,
+        instead: Elsewhere | None = None,
     ) -> Job:
         """``agent_invoke``: start the program; iterate over its lines (bytes) while it prints them.
 
@@ -191,16 +236,34 @@ class Agent(LoadedScript):
             tee: a binary file that gets every byte as it is read (the controller's ``last_agent_output``).
             end_line: add the newline that the last line may lack: the filters' ``read`` would drop it.
             grace: seconds that it may take to obey INT, and TERM, when it is ended.
+            instead: a bash of its own that runs the hook, such as one in a box; see `write_copy`.
         """
+        hook, arguments = "agent_invoke", [os.fspath(prompt_file)]
+        if instead is not None:
+            self.shell.call("eval", f"{_ELSEWHERE}() {{\n{instead.code}}}")
+            hook, arguments = _ELSEWHERE, []
         return self.shell.start(
-            "agent_invoke",
-            os.fspath(prompt_file),
+            hook,
+            *arguments,
             stdin=stdin,
             stderr=stderr,
             tee=tee,
             end_line=end_line,
             grace=grace,
         )
+
+    def write_copy(self, path: str | os.PathLike[str], *, without: Iterable[str] = ()) -> None:
+        """Write a script that makes another bash what this one is by now, then runs ``agent_invoke``.
+
+        It passes its arguments on.
+
+        Args:
+            path: of the script.
+            without: variables that it is not to have.
+        """
+        names = "|".join(map(protocol.quote, without)) or "''"
+        code = _COPY.replace("WITHOUT", names).replace("TARGET", protocol.quote(os.fspath(path)))
+        self.shell.call("eval", code)
 
     def format_display(self, stream: Stream, *, end_line: bool = True, stderr: Errors = None) -> Display:
         """``agent_format_display``: what people shall see of `stream`, as soon as the hook prints it.

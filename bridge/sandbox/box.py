@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,28 +57,27 @@ class Box:
     def name(self) -> str:
         return self.wanted.provider
 
-    def contents(self, programs: Sequence[str], env: Mapping[str, str]) -> Contents:
-        return compose(
-            self.project,
-            self.wanted,
-            programs=programs,
-            env=env,
-            protected=self.protected,
-            git=self.git_folders(env),
-        )
+    def contents(self, programs: Sequence[str], env: Mapping[str, str], reads: Sequence[str] = ()) -> Contents:
+        """Say what would be in it for these programs; `reads`: files that they read beside."""
+        wanted = replace(self.wanted, read=(*self.wanted.read, *reads))
+        git = self.git_folders(env)
+        return compose(self.project, wanted, programs=programs, env=env, protected=self.protected, git=git)
 
-    def command(self, argv: Sequence[str], env: Mapping[str, str], *, also: Sequence[str] = ()) -> Boxed:
+    def command(
+        self, argv: Sequence[str], env: Mapping[str, str], *, also: Sequence[str] = (), reads: Sequence[str] = ()
+    ) -> Boxed:
         """Put a command into it.
 
         Args:
             argv: with the path of a program in front.
             env: of this process.
-            also: paths that it reads, such as a script of ours.
+            also: further programs that it starts, by name or path.
+            reads: files that it reads, such as a script of ours.
 
         Raises:
             ConfigurationError: what is to be let in isn't there.
         """
-        found = self.contents([*argv[:2], *also], env)
+        found = self.contents([*argv[:2], *also], env, reads)
         made = COMMANDS[self.wanted.provider](found.policy, argv)
         return Boxed(tuple(made), found.policy.env, found.absent)
 

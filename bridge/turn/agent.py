@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -10,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge.agent import Elsewhere
 from bridge.errors import HookExited, HookTimeout, ProgramNotFound
 from bridge.files import descriptor, open_file, usable
+from bridge.process.argv import resolve
 from bridge.process.leftovers import MARK
 from bridge.shell.protocol import quote
 from bridge.turn.logs import TurnLog
@@ -151,11 +154,12 @@ class AgentTool(Tool):
         logs, settings, shown = request.logs, self._settings, False
         with usable(f"the log {logs.output}"):
             capture = TurnLog(logs.output, settings.turn_log_bytes)
-        with capture, _opened_for_bash(logs.stderr) as stderr:
+        with capture, _opened_for_bash(logs.stderr) as stderr, self._boxed(request) as instead:
             running = run_agent(
                 self.agent,
                 request.prompt,
                 capture,
+                instead=instead,
                 stdin=0 if self._as_controller else b"",
                 stderr=stderr,
                 end_line=self._end_line,
@@ -175,6 +179,23 @@ class AgentTool(Tool):
                     if settings.live:
                         shown = shown or bool(text.strip())
                         yield OutputText(request.number, text)
+
+    @contextmanager
+    def _boxed(self, request: TurnRequest) -> Iterator[Elsewhere | None]:
+        """The box that the program runs in: with a bash that is what this one is, since only hooks run out here."""
+        settings, box = self._settings, self._settings.box
+        if box is None:
+            yield None
+            return
+        with tempfile.TemporaryDirectory(prefix="ralph-bridge-box-") as folder:
+            copy, prompt = os.path.join(folder, "agent.bash"), os.path.join(settings.project, request.prompt)
+            env = {**settings.environment, "PATH": str(self.agent.shell["PATH"])}
+            bash = resolve(["bash"], cwd=settings.project, env=env)[0]
+            Path(copy).touch(0o600)  # what is mounted has to be there
+            boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
+            self.agent.write_copy(copy, without=env.keys() - boxed.env.keys())
+            sets = {name: value for name, value in boxed.env.items() if env.get(name) != value}
+            yield Elsewhere(boxed.argv, boxed.env.keys(), sets)
 
     def _hook(self, hook: Beside, request: TurnRequest) -> Iterator[Event]:
         """A hook beside the program; one that hangs is named, ended at its deadline, and the loop goes on."""
@@ -247,6 +268,7 @@ def run_agent(
     grace: float | None = None,
     timeout: float | None = None,
     on_start: Callable[[int | None], None] = lambda _pid: None,
+    instead: Elsewhere | None = None,
 ) -> Generator[str, None, AgentEnd]:
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
 
@@ -257,13 +279,14 @@ def run_agent(
         stdin, stderr, end_line, grace: see :meth:`bridge.agent.Agent.invoke`.
         timeout: seconds that it may take; None: any number.
         on_start: gets its process group, and None when it has ended.
+        instead: as for :meth:`bridge.agent.Agent.invoke`.
 
     Raises:
         bridge.errors.BridgeError: it can't be started.
     """
     with (
         agent.invoke(
-            prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace
+            prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace, instead=instead
         ) as running,
         agent.format_display(running, end_line=end_line) as display,
         _ended_after(timeout, running, display) as over,
