@@ -77,7 +77,9 @@ class Box:
         Raises:
             ConfigurationError: what is to be let in isn't there.
         """
-        found = self.contents([*argv[:2], *also], env, reads)
+        found = self.contents(
+            [argv[0], *also], env, (*(each for each in argv[1:2] if os.path.isfile(each)), *reads)
+        )
         made = COMMANDS[self.wanted.provider](found.policy, argv)
         return Boxed(tuple(made), found.policy.env, found.absent)
 

@@ -187,11 +187,10 @@ class AgentTool(Tool):
         if box is None:
             yield None
             return
-        with tempfile.TemporaryDirectory(prefix="ralph-bridge-box-") as folder:
-            copy, prompt = os.path.join(folder, "agent.bash"), os.path.join(settings.project, request.prompt)
+        with tempfile.NamedTemporaryFile(prefix="ralph-bridge-agent-", suffix=".bash") as file:
+            copy, prompt = file.name, os.path.join(settings.project, request.prompt)
             env = {**settings.environment, "PATH": str(self.agent.shell["PATH"])}
             bash = resolve(["bash"], cwd=settings.project, env=env)[0]
-            Path(copy).touch(0o600)  # what is mounted has to be there
             boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
             self.agent.write_copy(copy, without=env.keys() - boxed.env.keys())
             sets = {name: value for name, value in boxed.env.items() if env.get(name) != value}

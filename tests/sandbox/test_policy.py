@@ -1,0 +1,161 @@
+"""What a box lets in, and the command line that comes of it: pure, so that each promise is a line."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import ConfigurationError
+from bridge.sandbox import bwrap
+from bridge.sandbox.contents import compose
+from bridge.sandbox.settings import Wishes, wishes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONFIG = "ralph-bridge/config.toml"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for name in (".ssh", ".claude", ".config", "other/project", "work/.git/hooks", "work/.claude", ".local/bin"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+    for name in (
+        ".gitconfig",
+        ".netrc",
+        ".claude.json",
+        ".claude/settings.json",
+        "work/.git/config",
+        "work/.mcp.json",
+    ):
+        (tmp_path / "home" / name).write_text("x")
+    program = tmp_path / "home/.local/bin/claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return tmp_path / "home"
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {"HOME": str(home), "PATH": f"{home}/.local/bin:/usr/bin:/bin", "TERM": "dumb", **more}
+
+
+def composed(home: Path, wanted: Wishes | None = None, **env: str):  # type: ignore[no-untyped-def]
+    work = home / "work"
+    return compose(
+        work, wanted or Wishes(provider="bwrap"), programs=["claude"], env=environment(home, **env),
+        protected=("loop.sh", ".ralph/logs"), git=[work / ".git"],
+    )  # fmt: skip
+
+
+def test_the_project_git_and_the_clis_state_can_be_written(home: Path) -> None:
+    policy = composed(home).policy
+    assert {str(home / name) for name in ("work", "work/.git", ".claude", ".claude.json")} <= {*policy.writable}
+
+
+def test_what_the_host_or_the_user_runs_later_can_only_be_read_or_is_looked_for(home: Path) -> None:
+    found = composed(home)
+    there = ("work/.git/hooks", "work/.git/config", "work/.mcp.json", ".claude/settings.json")
+    assert {str(home / name) for name in there} <= {*found.policy.readonly}
+    absent = ("work/loop.sh", "work/.envrc", "work/.vscode", "work/.git/commondir", "work/.claude/settings.json")
+    assert {str(home / name) for name in absent} <= {*found.absent}
+
+
+def test_folders_of_what_is_protected_are_mount_points_so_that_nobody_renames_them(home: Path) -> None:
+    assert {str(home / "work/.claude"), str(home / "work/.git")} <= {*composed(home).policy.writable}
+
+
+def test_the_rest_of_the_home_is_not_there(home: Path) -> None:
+    policy = composed(home).policy
+    mounted = {*policy.system, *policy.readable, *policy.writable}
+    hidden = [str(home / name) for name in (".ssh", ".netrc", "other", "other/project", ".config")]
+    assert not [each for each in hidden if any(each == path or each.startswith(f"{path}/") for path in mounted)]
+    assert str(home / ".gitconfig") in policy.readable
+
+
+def test_the_environment_is_what_is_named_and_no_more(home: Path) -> None:
+    given = {"AWS_SECRET_ACCESS_KEY": "s", "SSH_AUTH_SOCK": "/x", "GITHUB_TOKEN": "t", "EDITOR": "vi"}
+    own = {"ANTHROPIC_API_KEY": "k", "RALPH_BRIDGE_PROJECT": "/p", "LC_ALL": "C.UTF-8", "TZ": "UTC", "MINE": "m"}
+    policy = composed(home, Wishes(provider="bwrap", env=("MINE",)), **given, **own).policy
+    assert not {*given} & {*policy.env}
+    assert policy.env["LANG"] == "C.UTF-8"
+    assert {*own} - {"LC_ALL"} <= {*policy.env}
+    assert policy.env["IS_SANDBOX"] == "1"
+
+
+def test_a_project_that_is_or_holds_the_home_is_refused(home: Path) -> None:
+    for project in (home, home.parent):
+        with pytest.raises(ConfigurationError, match="holds your home folder"):
+            compose(project, Wishes(provider="bwrap"), programs=[], env=environment(home))
+
+
+def test_a_project_behind_a_link_is_found_there(home: Path) -> None:
+    link = home.parent / "link"
+    link.symlink_to(home / "work")
+    found = compose(link, Wishes(provider="bwrap"), programs=[], env=environment(home)).policy
+    assert found.cwd == str(home / "work")
+    assert (str(link), str(home / "work")) in found.links
+
+
+def test_bubblewrap_mounts_deeper_paths_later_and_hides_the_network_when_asked(home: Path) -> None:
+    policy = composed(home, Wishes(provider="bwrap", network="off")).policy
+    line = bwrap.command(policy, ["claude", "-p", "x"])
+    at = [line.index(str(home / name)) for name in ("work", "work/.git", "work/.git/hooks")]
+    assert at == sorted(at)
+    assert line[line.index(str(home / "work/.git/hooks")) - 1] == "--ro-bind"
+    assert "--unshare-net" in line
+    assert line[-3:] == ["claude", "-p", "x"]
+
+
+# -- what is wanted -----------------------------------------------------------------------------------
+
+
+def test_the_command_line_beats_the_environment_and_that_the_configuration(tmp_path: Path) -> None:
+    path = tmp_path / CONFIG
+    path.parent.mkdir(parents=True)
+    path.write_text('[sandbox]\nprovider = "podman"\nwrite = ["/srv"]\nenv = ["A"]\nnetwork = "off"\n')
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert wishes(env).provider == "podman"
+    assert wishes({**env, "RALPH_BRIDGE_SANDBOX": "docker"}).provider == "docker"
+    found = wishes({**env, "RALPH_BRIDGE_SANDBOX": "docker"}, provider="bwrap", variables=["B"], network="on")
+    assert (found.provider, found.write, found.env, found.network) == ("bwrap", ("/srv",), ("A", "B"), "on")
+    assert wishes({**env, "RALPH_BRIDGE_SANDBOX": "none"}).provider == "none"
+
+
+def test_a_project_can_ask_for_a_box_and_not_for_none(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert wishes(env, project_asks="docker").provider == "docker"
+    assert wishes({**env, "RALPH_BRIDGE_SANDBOX": "bwrap"}, project_asks="none").provider == "bwrap"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[sandbox]\nprovider = 'bwarp'\n", "did you mean|there is no such provider"),
+        ("[sandbox]\nprovidr = 'bwrap'\n", "there is no such setting"),
+        ("[sandbox]\nwrite = 'x'\n", "expected a list of texts"),
+        ("[sandbox]\nmemory_mb = -1\n", "expected a number from 0"),
+        ("[sandbox]\nenv = ['A=B']\n", "no name of a variable"),
+        ("[sandbox\n", "no TOML"),
+        ("sandbox = 1\n", r"expected a section \[sandbox\]"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_names_its_file(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / CONFIG
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        wishes({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert "next:" in str(caught.value)
+    assert os.fspath(path) in str(caught.value)
+
+
+def test_hosts_are_for_srt_alone(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert wishes(env, provider="srt", network="api.example.org,*.example.com:443").network == (
+        "api.example.org",
+        "*.example.com:443",
+    )
+    with pytest.raises(ConfigurationError, match="for srt alone"):
+        wishes(env, provider="bwrap", network="api.example.org")
