@@ -15,6 +15,7 @@ from bridge.files import usable
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
 from bridge.sandbox import bwrap, containers, srt
+from bridge.sandbox.contents import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +88,9 @@ def boxed(
         return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
     if provider == "srt":
         folder, linux = os.path.join(os.path.realpath(tempfile.gettempdir()), name), sys.platform == "linux"
-        files = srt.files(policy, argv, folder=folder, top=_top(), linux=linux)
+        program = shutil.which("srt", path=env.get("PATH"))
+        own = [tree_of(os.path.realpath(program), policy.home)] if program else []
+        files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)
         inside = srt.environment(policy, folder)
         return Boxed(tuple(srt.command(folder, linux=linux)), inside, inside, absent, folder, files)
     return Boxed(tuple(bwrap.command(policy, argv)), policy.env, policy.env, absent)

@@ -70,27 +70,34 @@ def _options(policy: Policy, client: Client, name: str, user: str) -> Iterator[s
     yield from ("--log-driver", "none", "--entrypoint", "", "--cap-drop", "ALL")
     yield from ("--security-opt", "no-new-privileges", "--security-opt", "label=disable")
     yield from ("--user", user) if user else ("--userns", "keep-id")
-    if policy.network != "on":
-        yield from ("--network", "none")
-    if policy.memory_mb is not None:
-        yield from ("--memory", f"{policy.memory_mb}m")
-    if policy.processes is not None:
-        yield from ("--pids-limit", str(policy.processes))
     if not policy.image:
-        yield "--read-only"
-        yield from ("--passwd=false",) if client == "podman" else ()
-    mounts = _mounts(policy, client)
-    for path in dict.fromkeys((*_empty(policy), *_between(policy.home, mounts))):
-        if path not in mounts:
-            yield from ("--tmpfs", f"{path}:exec,mode=1777")
-    for path, (source, writable) in mounts.items():
-        yield from ("--mount", _mount(source, path, writable=writable))
+        yield from ("--read-only", *(("--passwd=false",) if client == "podman" else ()))
+    yield from _bounds(policy)
+    yield from _file_system(policy, client)
     for variable in policy.env:
         if variable == MARK:  # not in the client's environment, which would be taken for something left behind
             yield from ("--env", f"{variable}={policy.env[variable]}")
         elif not (policy.image and variable == "PATH"):
             yield from ("--env", variable)
     yield from ("--workdir", policy.cwd)
+
+
+def _bounds(policy: Policy) -> Iterator[str]:
+    if policy.network != "on":
+        yield from ("--network", "none")
+    if policy.memory_mb is not None:
+        yield from ("--memory", f"{policy.memory_mb}m")
+    if policy.processes is not None:
+        yield from ("--pids-limit", str(policy.processes))
+
+
+def _file_system(policy: Policy, client: Client) -> Iterator[str]:
+    mounts = _mounts(policy, client)
+    for path in dict.fromkeys((*_empty(policy), *_between(policy.home, mounts))):
+        if path not in mounts:
+            yield from ("--tmpfs", f"{path}:exec,mode=1777")
+    for path, (source, writable) in mounts.items():
+        yield from ("--mount", _mount(source, path, writable=writable))
 
 
 def _empty(policy: Policy) -> tuple[str, ...]:

@@ -175,10 +175,10 @@ def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Ite
         found = program if os.path.isabs(program) else shutil.which(program, path=env.get("PATH"))
         if found is not None:
             yield found
-            yield _tree_of(os.path.realpath(found), home)
+            yield tree_of(os.path.realpath(found), home)
 
 
-def _tree_of(program: str, home: str) -> str:
+def tree_of(program: str, home: str) -> str:
     """The folder that has a program with what belongs to it: its package, where that shows; else its own folder."""
     before, modules, _ = program.rpartition("/node_modules/")
     if modules:

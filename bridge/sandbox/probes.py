@@ -38,9 +38,8 @@ _NAMESPACES = (
     "allow it user namespaces: an AppArmor profile with `userns,` for bwrap,"
     " or sysctl kernel.apparmor_restrict_unprivileged_userns=0"
 )
-_UNBOUND = (
-    "memory_mb = 0 and processes = 0 under [sandbox] in ~/.config/ralph-bridge/config.toml leave them unbound"
-)
+_THERE = "under [sandbox] in ~/.config/ralph-bridge/config.toml"
+_UNBOUND = f"leave them unbound: memory_mb = 0 and processes = 0 {_THERE}"
 _BWRAP = (
     (r"proc", "in a container: podman --security-opt unmask=ALL, docker --security-opt systempaths=unconfined"),
     (r"uid map|RTM_NEWADDR|user namespace|Operation not permitted|Permission denied", _NAMESPACES),
@@ -96,7 +95,7 @@ def _image(client: Client, wanted: Wishes, env: Mapping[str, str], patience: flo
     if not wanted.image and sys.platform != "linux":
         return (
             f"{client} runs Linux here, for which this machine's programs are not made\n"
-            "  next: name an image that has your CLI: image = .. under [sandbox] in ~/.config/ralph-bridge/config.toml"
+            f"  next: name an image that has your CLI: image = .. {_THERE}"
         )
     image = wanted.image or EMPTY
     ran = ask([client, "image", "inspect", image], cwd="/", env=env, patience=patience)
@@ -117,7 +116,7 @@ def _trial(wanted: Wishes, env: Mapping[str, str], patience: float) -> Ran:
 
 
 def _told(provider: Provider, ran: Ran) -> str:
-    lines = [line for line in ran.err.strip().splitlines() if "level=warning" not in line]
-    why = lines[-1] if lines else f"status {ran.status}"
+    lines = [line for line in ran.err.splitlines() if line.strip() and not re.search("level=warning|^See ", line)]
+    why = lines[-1].strip() if lines else f"status {ran.status}"
     hint = next((hint for pattern, hint in _HINTS[provider] if re.search(pattern, why)), "see what it says by hand")
     return f"{provider} can't make a box here: {why[:300]}\n  next: {hint}"

@@ -15,7 +15,7 @@ from bridge.errors import ConfigurationError
 from bridge.sandbox.bwrap import limited
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bridge.sandbox.policy import Policy
 
@@ -23,17 +23,8 @@ SETTINGS, SCRIPT, TEMPORARY = "settings.json", "turn.sh", "tmp"
 """What lies in the private folder of a turn."""
 
 _SHOWN = (
-    "/dev",
-    "/proc",
-    "/sys",
-    "/tmp",
-    "/usr",
-    "/etc",
-    "/private",
-    "/System",
-    "/Library",
-    "/Applications",
-    "/cores",
+    *("/dev", "/proc", "/sys", "/tmp", "/usr", "/etc"),  # noqa: S108
+    *("/private", "/System", "/Library", "/Applications", "/cores"),  # of macOS
 )
 
 
@@ -48,23 +39,35 @@ def command(folder: str, *, linux: bool = True) -> list[str]:
 
 
 def files(
-    policy: Policy, argv: Sequence[str], *, folder: str, top: Sequence[str], linux: bool = True
+    policy: Policy,
+    argv: Sequence[str],
+    *,
+    folder: str,
+    top: Sequence[str],
+    own: Sequence[str] = (),
+    linux: bool = True,
 ) -> dict[str, str]:
     """Give the files of a turn: the settings, and the command, which may be longer than one argument can be.
 
     Args:
         folder: where they will lie.
         top: folders at the top of the file system.
+        own: what srt itself needs to read.
 
     Raises:
         ConfigurationError: the network is to be reached, and nobody knows which hosts.
     """
     hearing = ["env", "--default-signal=INT,TERM"] if linux else []
     line = shlex.join([*hearing, *limited(policy, argv)])
-    return {SETTINGS: json.dumps(settings(policy, folder=folder, top=top), indent=2), SCRIPT: f"exec {line}\n"}
+    return {
+        SETTINGS: json.dumps(settings(policy, folder=folder, top=top, own=own), indent=2),
+        SCRIPT: f"exec {line}\n",
+    }
 
 
-def settings(policy: Policy, *, folder: str, top: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+def settings(
+    policy: Policy, *, folder: str, top: Sequence[str], own: Sequence[str] = ()
+) -> dict[str, dict[str, list[str]]]:
     """Give the settings; see :func:`files`."""
     shown = {*_SHOWN, *policy.system, *(name for name, _ in policy.links)}
     hidden = [each for each in top if each not in shown]
@@ -72,14 +75,14 @@ def settings(policy: Policy, *, folder: str, top: Sequence[str]) -> dict[str, di
         "network": {"allowedDomains": _hosts(policy), "deniedDomains": []},
         "filesystem": {
             "denyRead": [*dict.fromkeys((*hidden, policy.home, *policy.masked))],
-            "allowRead": [*dict.fromkeys((*policy.readable, *policy.writable, folder))],
+            "allowRead": [*dict.fromkeys((*policy.readable, *policy.writable, folder, *own))],
             "allowWrite": [*dict.fromkeys((*policy.writable, os.path.join(folder, TEMPORARY)))],
             "denyWrite": [*policy.readonly],
         },
     }
 
 
-def environment(policy: Policy, folder: str) -> Mapping[str, str]:
+def environment(policy: Policy, folder: str) -> dict[str, str]:
     """Give the environment of srt, which is the box's, too; it has a folder for temporary files put there."""
     return {**policy.env, "CLAUDE_CODE_TMPDIR": os.path.join(folder, TEMPORARY)}
 
