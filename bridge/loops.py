@@ -201,7 +201,7 @@ def _kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[SetupKin
     if setup is not None and setup not in known:
         raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(known)}")
     script = wanted.driver or wanted.agent
-    refuse(folder, os.environ, given=wanted.settings, driver=script)
+    refuse(folder, os.environ, given=wanted.settings, driver=script, sandbox=wanted.sandbox)
     if setup is not None and known[setup].installation is None:
         return known[setup], None
     if setup is None and wanted.task is not None:

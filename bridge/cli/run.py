@@ -110,7 +110,9 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
     with guarded(), notifying(taken_notify(given)):
         folder = project_folder(project, tell=True)
         requested = given["settings"] | taken_unserved(given)
-        refuse(folder, os.environ, given=requested, driver=given["driver"] or given["agent"])
+        refuse(
+            folder, os.environ, given=requested, driver=given["driver"] or given["agent"], sandbox=given["sandbox"]
+        )
         setup = choose(folder, setup_name, given["words"])
         if setup is None or (setup.bare and not setup_name):
             kind, setup = kinds()[PLAIN], None

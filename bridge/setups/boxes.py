@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from bridge.sandbox.box import Box
 from bridge.sandbox.settings import wishes
+from bridge.setups.unserved import AskedBox, asked_box
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from bridge.setups.options import RunOptions
-
-OPTIONS = ("sandbox", "sandbox_write", "sandbox_env", "sandbox_network")
-"""Those of a run that are about it."""
 
 
 def box_of(
@@ -24,30 +22,34 @@ def box_of(
     protected: Iterable[str] = (),
     *,
     env: Mapping[str, str] | None = None,
-    asks: str | None = None,
+    asks: AskedBox | None = None,
 ) -> Box | None:
     """Give what the turns of a loop run in; None: this machine.
 
     Args:
         protected: paths in the project, relative to it, that nothing in the box may write to.
-        asks: a provider that the project's own settings name.
+        asks: the box that the project's own settings ask for; None: they are read.
 
     Raises:
         ConfigurationError: a value that can't be used.
         SandboxUnavailable: such a box can't be made here.
     """
     env = os.environ if env is None else env
+    asks = asked_box(project, env, given=options.settings) if asks is None else asks
     wanted = wishes(
         env,
         provider=options.sandbox,
         write=options.sandbox_write,
         variables=options.sandbox_env,
         network=options.sandbox_network,
-        project_asks=asks,
+        project_asks=asks.provider,
     )
     if not wanted.boxed:
         return None
-    box = Box(project, wanted, tuple(dict.fromkeys(protected)))
+    named = (
+        each for each in (options.driver, options.agent, options.prompt) if each and (project / each).is_file()
+    )
+    box = Box(project, asks.narrowed(wanted), tuple(dict.fromkeys(filter(None, (*protected, *named)))))
     if not options.dry_run:
         box.require(env)
     return box

@@ -225,6 +225,8 @@ class SetupKind:
         state: the folder of its lock and its record.
         open: takes the project's lock and gives the loop.
         own_files: which files are the loop's own, and so no work; with the folder of the setup's files.
+        protected: paths, relative to the project, of what its loop or its user runs or believes, given project and
+            home: nothing in a box may write to them. A plan that the agent is meant to edit is none.
         logs: folder of logs, with the records of turns and runs, relative to its state.
         steps: a log of its steps for people, likewise; '': there is none.
         texts: what the agent says: the newest file of each sort, given its state; by default ``live.log`` in it.
@@ -263,6 +265,7 @@ class SetupKind:
     state: Callable[[Path, Setup | None], Path]
     open: Callable[[Path, Setup | None, RunOptions, Callable[[str], None]], AbstractContextManager[Opened]]
     own_files: Callable[[Path, Path], Files]
+    protected: Callable[[Path, Path], tuple[str, ...]] = lambda _project, _home: ()
     logs: str = "logs"
     steps: str = ""
     texts: Callable[[Path], tuple[Path, ...]] = lambda state: (state / "live.log",)

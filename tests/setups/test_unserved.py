@@ -1,15 +1,17 @@
-"""A project that asks for a sandbox, another provider or an issue's life cycle gets no loop that passes over it."""
+"""A project that asks for a box that isn't ours, another provider or an issue's cycle gets no loop here."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.errors import ConfigurationError
+from bridge.sandbox.settings import Wishes
 from bridge.setups.assignments import read_assignments
-from bridge.setups.unserved import refuse, requests
+from bridge.setups.unserved import AskedBox, asked_box, refuse, requests
 from tests.cli.conftest import Project
 
 if TYPE_CHECKING:
@@ -17,29 +19,29 @@ if TYPE_CHECKING:
 
 KEY = "SANDBOX_PROVIDER"
 ASKING = [
-    "SANDBOX_PROVIDER=docker",
-    'SANDBOX_PROVIDER="docker"',
+    "SANDBOX_PROVIDER=e2b",
+    'SANDBOX_PROVIDER="e2b"',
     "SANDBOX_PROVIDER='e2b'",
-    'SANDBOX_PROVIDER=do"cker"',
-    "SANDBOX_PROVIDER=docker   # in a container",
-    "SANDBOX_PROVIDER=docker\r",
-    "export SANDBOX_PROVIDER=docker",
-    "export OTHER=1 SANDBOX_PROVIDER=docker",
-    "declare -x SANDBOX_PROVIDER=docker",
-    "OTHER=1; SANDBOX_PROVIDER=docker",
-    "  SANDBOX_PROVIDER=docker",
-    "[ -n yes ] && SANDBOX_PROVIDER=docker",
-    "if true; then SANDBOX_PROVIDER=docker; fi",
-    'SANDBOX_PROVIDER="${SANDBOX_PROVIDER:-docker}"',
-    "SANDBOX_PROVIDER=${SANDBOX_PROVIDER:-${OTHER:-docker}}",
-    ': "${SANDBOX_PROVIDER:=docker}"',
-    "WANTED=docker\nSANDBOX_PROVIDER=$WANTED",
+    'SANDBOX_PROVIDER=e"2b"',
+    "SANDBOX_PROVIDER=e2b   # in a container",
+    "SANDBOX_PROVIDER=e2b\r",
+    "export SANDBOX_PROVIDER=e2b",
+    "export OTHER=1 SANDBOX_PROVIDER=e2b",
+    "declare -x SANDBOX_PROVIDER=e2b",
+    "OTHER=1; SANDBOX_PROVIDER=e2b",
+    "  SANDBOX_PROVIDER=e2b",
+    "[ -n yes ] && SANDBOX_PROVIDER=e2b",
+    "if true; then SANDBOX_PROVIDER=e2b; fi",
+    'SANDBOX_PROVIDER="${SANDBOX_PROVIDER:-e2b}"',
+    "SANDBOX_PROVIDER=${SANDBOX_PROVIDER:-${OTHER:-e2b}}",
+    ': "${SANDBOX_PROVIDER:=e2b}"',
+    "WANTED=e2b\nSANDBOX_PROVIDER=$WANTED",
     "SANDBOX_PROVIDER=$(cat provider)",
     "SANDBOX_PROVIDER=`cat provider`",
-    "SANDBOX_PROVIDER=\nSANDBOX_PROVIDER=docker",
-    "SANDBOX_PROVIDER=docker\nif false; then\n  SANDBOX_PROVIDER=\nfi",
+    "SANDBOX_PROVIDER=\nSANDBOX_PROVIDER=e2b",
+    "SANDBOX_PROVIDER=e2b\nif false; then\n  SANDBOX_PROVIDER=\nfi",
     "SANDBOX_PROVIDER=daytona",
-    "\ufeffSANDBOX_PROVIDER=docker",
+    "\ufeffSANDBOX_PROVIDER=e2b",
 ]
 NOT_ASKING = [
     "",
@@ -93,7 +95,7 @@ def test_c10_values_are_those_of_bash() -> None:
 
 
 def test_c10_the_command_line_is_stronger_than_the_environment_and_that_than_files(tmp_path: Path) -> None:
-    (tmp_path / ".ralphrc").write_text("SANDBOX_PROVIDER=docker\nGITHUB_ISSUE=12\nAUTO_CLOSE=true\n")
+    (tmp_path / ".ralphrc").write_text("SANDBOX_PROVIDER=e2b\nGITHUB_ISSUE=12\nAUTO_CLOSE=true\n")
     assert [each.key for each in requests(tmp_path, {KEY: ""})] == [KEY, "GITHUB_ISSUE"]
     assert [each.key for each in requests(tmp_path, {KEY: "none"})] == ["GITHUB_ISSUE"]
     found = requests(tmp_path, {KEY: "none"}, given={KEY: "e2b", "GITHUB_ISSUE": ""})
@@ -137,9 +139,8 @@ SETUPS = {
 PLACES = {
     "root": ((), {}, ".ralphrc"),
     "folder": ((), {}, ".ralph/.ralphrc"),
-    "environment": ((), {KEY: "docker"}, ""),
-    "set": (("--set", f"{KEY}=docker"), {}, ""),
-    "option": (("--sandbox", "docker"), {}, ""),
+    "environment": ((), {KEY: "e2b"}, ""),
+    "set": (("--set", f"{KEY}=e2b"), {}, ""),
 }
 
 
@@ -159,10 +160,10 @@ def test_c10_no_loop_starts_in_any_setup(project: Project, setup: str, place: st
         project.write(name, text)
     words, env, file = PLACES[place]
     if file:
-        project.write(file, f'export {KEY}="docker"\n')
+        project.write(file, f'export {KEY}="e2b"\n')
     done = project.run("run", *words, *([] if place == "root" else ["--dry-run"]), **env)
     assert done.returncode == (1 if setup == "frankbria" else 2), done.stderr
-    assert f"{KEY}=docker" in done.stderr
+    assert f"{KEY}=e2b" in done.stderr
     assert "  next: " in done.stderr
     assert done.stdout == ""
     assert not (project.folder / "started").exists()
@@ -170,15 +171,59 @@ def test_c10_no_loop_starts_in_any_setup(project: Project, setup: str, place: st
     if place in ("root", "folder", "environment"):
         results = json.loads(project.run("doctor", "--json", **env).stdout)["results"]
         (found,) = (each for each in results if each["id"] == "unserved")
-        assert (found["status"], f"{KEY}=docker" in found["detail"], bool(found["hint"])) == ("failed", True, True)
+        assert (found["status"], f"{KEY}=e2b" in found["detail"], bool(found["hint"])) == ("failed", True, True)
 
 
 def test_c10_the_way_out_is_one(project: Project) -> None:
     project.write(".ralph/PROMPT.md", "Do it.\n")
-    project.write(".ralphrc", f"{KEY}=docker\nGITHUB_ISSUE=7\n")
+    project.write(".ralphrc", f"{KEY}=e2b\nGITHUB_ISSUE=7\n")
     listed = project.run("run").stderr
     assert f"--set {KEY}=none --set GITHUB_ISSUE=none" in listed
     done = project.run("run", "--set", f"{KEY}=none", "--set", "GITHUB_ISSUE=none", "--max-iterations", "1")
+    assert (project.folder / "started").exists(), done.stderr
+
+
+@pytest.mark.parametrize("provider", ["docker", "podman", "bwrap", "srt", "Docker"])
+def test_c10_a_box_that_we_make_is_asked_for_and_no_more(tmp_path: Path, provider: str) -> None:
+    said = "SANDBOX_DOCKER_IMAGE=mine\nSANDBOX_DOCKER_MEMORY=4g\nSANDBOX_DOCKER_NETWORK=none\n"
+    (tmp_path / ".ralphrc").write_text(f"{KEY}={provider}\n{said}")
+    refuse(tmp_path, {})
+    asked = asked_box(tmp_path, {})
+    assert asked == AskedBox(provider.lower(), "mine", 4096, offline=True)
+    assert asked_box(tmp_path, {KEY: "none"}) == asked_box(tmp_path, {}, given={KEY: ""}) == AskedBox()
+    assert asked.narrowed(Wishes()) == Wishes()
+    wanted = Wishes(provider="podman", memory_mb=512)
+    assert asked.narrowed(wanted) == replace(wanted, image="mine", network="off")
+    assert asked.narrowed(replace(wanted, provider="bwrap", memory_mb=0)).memory_mb == 4096
+
+
+@pytest.mark.parametrize(
+    ("network", "offline"), [("bridge", False), ("host", False), ("none", True), ("$(x)", True)]
+)
+def test_c10_what_a_project_says_of_the_network_only_takes_it_away(
+    tmp_path: Path, network: str, offline: bool
+) -> None:
+    asked = asked_box(tmp_path, {KEY: "bwrap", "SANDBOX_DOCKER_NETWORK": network})
+    assert asked.offline is offline
+    assert asked.narrowed(Wishes(provider="bwrap", network="off")).network == "off"
+
+
+def test_c10_a_size_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="SANDBOX_DOCKER_MEMORY='much' is no size"):
+        asked_box(tmp_path, {KEY: "docker", "SANDBOX_DOCKER_MEMORY": "much"})
+
+
+@pytest.mark.parametrize("setup", ["plain", "bmalph", "frankbria"])
+def test_c10_a_box_that_cant_be_made_runs_nothing_here(project: Project, setup: str) -> None:
+    for name, text in SETUPS[setup].items():
+        project.write(name, text)
+    project.write(".ralphrc", f"{KEY}=srt\n")
+    done = project.run("run", "--max-iterations", "1", PATH=f"{project.folder}/bin:/usr/bin:/bin")
+    assert (done.returncode, "--sandbox srt: " in done.stderr) == (1 if setup == "frankbria" else 4, True), (
+        done.stderr
+    )
+    assert not (project.folder / "started").exists()
+    done = project.run("run", "--sandbox", "none", "--max-iterations", "1")
     assert (project.folder / "started").exists(), done.stderr
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from bridge.sandbox.box import Box
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.stream.analysis import Analysis
 
@@ -163,6 +164,7 @@ def check(
     env: Mapping[str, str],
     loop: int,
     now: datetime,
+    box: Box | None = None,
 ) -> GateResults | None:
     """Run the gates that are due after a loop, one after the other; None when none is."""
     due = gates_due(
@@ -175,7 +177,7 @@ def check(
         return None
 
     def run(command: str) -> CommandRun:
-        return run_command(command, project=project, env=env, timeout=settings.quality_gate_timeout)
+        return run_command(command, project=project, env=env, timeout=settings.quality_gate_timeout, box=box)
 
     tested = run(settings.test_command) if settings.test_command.strip() else None
     test = test_gate(analysis.tests_status, tested)
@@ -183,12 +185,21 @@ def check(
     return results_of(loop, test, custom, settings.quality_gate_mode, now)
 
 
-def run_command(command: str, *, project: Path, env: Mapping[str, str], timeout: float) -> CommandRun:
-    """Run one command by ``bash -c``; when it ends, or its time is up, so has all that it started."""
+def run_command(
+    command: str, *, project: Path, env: Mapping[str, str], timeout: float, box: Box | None = None
+) -> CommandRun:
+    """Run one command by ``bash -c``; when it ends, or its time is up, so has all that it started.
+
+    It runs code that the agent has written: in the box, where there is one, without the CLI's state.
+    """
     began = time.monotonic()
+    argv: Sequence[str] = ("bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command)
+    if box is not None:
+        boxed = box.command(argv, env)
+        argv, env = boxed.argv, boxed.env
     with TemporaryDirectory(prefix="ralph-bridge-gate-") as folder:
         program = Program(
-            ["bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command],
+            argv,
             cwd=project,
             env=dict(env),
             stderr_path=Path(folder) / "stderr",

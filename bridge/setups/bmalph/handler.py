@@ -105,6 +105,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
             env=self.loop.environment,
             loop=turn.request.number,
             now=turn.now,
+            box=self.loop.box,
         )
         gate, _ = gates.outcome_of(found)
         outcome = replace(outcome, gates=found, gate=gate)

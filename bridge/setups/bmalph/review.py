@@ -12,7 +12,7 @@ from bridge.errors import BridgeError
 from bridge.files import read_bytes
 from bridge.loop.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.loop.plan import whole_characters
-from bridge.process.argv import os_arguments
+from bridge.process.argv import os_arguments, resolve
 from bridge.process.program import Program
 from bridge.stream.events import read_output
 
@@ -164,10 +164,14 @@ def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[byt
     with TemporaryDirectory(prefix="ralph-bridge-review-") as folder:
         errors = Path(folder) / "stderr"
         try:
+            env = settings.environment
+            if settings.box is not None:
+                boxed = settings.box.command(resolve(argv, cwd=settings.project, env=env), env)
+                argv, env = boxed.argv, dict(boxed.env)
             program = Program(
                 argv,
                 cwd=settings.project,
-                env=settings.environment,
+                env=env,
                 stderr_path=errors,
                 timeout=turn.seconds_left,
                 graces=settings.graces,

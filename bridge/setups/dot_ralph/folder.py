@@ -106,6 +106,7 @@ def locate(project: str | os.PathLike[str] = ".", env: Mapping[str, str] | None 
     return Folder(base, path, given)
 
 
+RC = ".ralphrc"
 STATE_FILES = (
     "status.json",
     "progress.json",
@@ -144,6 +145,12 @@ _OWN = re.compile(
     r"|\.ralph_bridge.*|.*\.lock|\..*\.tmp|.*\.collapse_tmp)",
     re.DOTALL,
 )
+_PROTECTED = (
+    *(each.rstrip("/") for each in STATE_FILES if "*" not in each),
+    *(".ralph_bridge.json", ".ralph_bridge.lock", ".ralph_bridge.prompt.md", "PROMPT.md", "REVIEW_PROMPT.md", RC),
+    *("ralph_loop.sh", "ralph_import.sh", "ralph_monitor.sh", "lib", "drivers", "agents"),
+)
+_PROTECTED_BESIDE = ("PROMPT.md", RC, "drivers", "agents", "ralph/drivers", "bmalph/config.json")
 _ROOT_TEMPORARY = re.compile(r"\.response_analyzer\.\w+")
 
 
@@ -153,6 +160,15 @@ def own_files(folder: Folder) -> Files:
     inside = os.path.relpath(folder.path, folder.project)
     names = () if inside.startswith("..") else tuple(f"{inside}/{name.rstrip('/')}" for name in STATE_FILES)
     return Files(is_own=partial(is_own_state, folder=inside), own=names)
+
+
+def protected(folder: Folder) -> tuple[str, ...]:
+    """What a loop in such a folder, or whoever starts it, runs or believes; relative to the project.
+
+    Plans, specs and ``@AGENT.md`` are the agent's to edit.
+    """
+    inside = os.path.relpath(folder.path, folder.project)
+    return *(f"{inside}/{name}" for name in _PROTECTED), *_PROTECTED_BESIDE
 
 
 def is_own_state(path: str, folder: str = ".ralph") -> bool:
@@ -185,7 +201,6 @@ def read_plan(folder: Folder) -> Plan | None:
 BMALPH = ("ralph_loop.sh", "drivers/*.sh", ".ralphrc", "@fix_plan.md", "@AGENT.md")
 """Files of ``.ralph``, each of which shows bmalph by itself."""
 
-RC = ".ralphrc"
 FRANKBRIA = (".ralph/PROMPT.md", ".ralph/fix_plan.md", ".ralph/AGENT.md", RC)
 """What a frankbria project has; its loop asks for all of it, before it starts and all the time."""
 

@@ -31,6 +31,10 @@ def _own_files(project: Path, _home: Path) -> Files:
     return folder.own_files(folder.locate(project))
 
 
+def _protected(project: Path, _home: Path) -> tuple[str, ...]:
+    return folder.protected(folder.locate(project))
+
+
 def _overview(project: Path, setup: Setup | None, state: Path, now: float) -> Overview:
     return overview(project, state, now, "" if setup is None else setup.flavour)
 
@@ -56,5 +60,6 @@ class DotRalphKind(SetupKind):
     settings: Callable[[], Sequence[SettingKey]] | None = _settings
     state: Callable[[Path, Setup | None], Path] = _state
     own_files: Callable[[Path, Path], Files] = _own_files
+    protected: Callable[[Path, Path], tuple[str, ...]] = _protected
     overview: Callable[[Path, Setup | None, Path, float], Overview] = _overview
     rows: Callable[[dict[str, Any], float], Rows] = _rows

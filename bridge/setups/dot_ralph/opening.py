@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge import resources
@@ -13,7 +14,9 @@ from bridge.loop.policy import Limits, Pauses
 from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
+from bridge.setups.boxes import box_of
 from bridge.setups.dot_ralph.folder import own_files
+from bridge.setups.dot_ralph.folder import protected as protected_in
 from bridge.setups.options import OPTIONS
 from bridge.setups.projects import active_run, require_words
 from bridge.setups.settings import GivenOption, as_text
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from bridge.setups.dot_ralph.settings import Settings
     from bridge.setups.options import RunOptions
     from bridge.setups.settings import SettingKey
+    from bridge.setups.unserved import AskedBox
     from bridge.turn.driver import DriverTool
 
 S = TypeVar("S", bound="FolderState")
@@ -56,8 +60,18 @@ def _text_of(options: RunOptions, name: str) -> str | None:
 
 
 def loop_settings(
-    folder: Folder, settings: CommonSettings, options: RunOptions, *, env: Mapping[str, str], live: bool
+    folder: Folder,
+    settings: CommonSettings,
+    options: RunOptions,
+    *,
+    env: Mapping[str, str],
+    live: bool,
+    protected: Iterable[str] = (),
+    asks: AskedBox | None = None,
 ) -> LoopSettings:
+    """`protected` and `asks`: see :func:`bridge.setups.boxes.box_of`."""
+    if not folder.path.is_relative_to(folder.project):  # RALPH_DIR: the prompt and the plan lie there
+        options = replace(options, sandbox_write=(*options.sandbox_write, str(folder.path)))
     grace = settings.kill_grace_seconds
     return LoopSettings(
         project=folder.project,
@@ -79,6 +93,13 @@ def loop_settings(
         poll_seconds=settings.poll_seconds,
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
         turn_log_bytes=int(settings.turn_log_mb * MB),
+        box=box_of(
+            folder.project,
+            options,
+            (*protected_in(folder), settings.prompt_file, *protected),
+            env=env,
+            asks=asks,
+        ),
     )
 
 

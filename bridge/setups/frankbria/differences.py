@@ -12,6 +12,7 @@ from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes
 from bridge.setups.dot_ralph.controller import OriginalNeeded
 from bridge.setups.frankbria.settings import KEYS
+from bridge.setups.unserved import DOCKER, SERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,19 @@ if TYPE_CHECKING:
 _CLAUDE = ("claude", "claude-code")
 
 
-def refuse(settings: FrankbriaSettings, *, sandboxed: Sequence[str] = (), driver: str | None = None) -> None:
-    """Refuse what no loop of ours does; `sandboxed` are options of a sandbox, `driver` names one, or is None.
+def refuse(
+    settings: FrankbriaSettings,
+    *,
+    sandboxed: Sequence[str] = (),
+    driver: str | None = None,
+    box: str | None = None,
+) -> None:
+    """Refuse what no loop of ours does.
+
+    Args:
+        sandboxed: options of a sandbox that were given.
+        driver: that runs, or None.
+        box: where its user wants turns to run, whatever the project says; None: nothing was said.
 
     Raises:
         OriginalNeeded: a sandbox or an issue is asked for.
@@ -32,10 +44,11 @@ def refuse(settings: FrankbriaSettings, *, sandboxed: Sequence[str] = (), driver
     """
     asked = []
     for field, name, why in (
-        ("sandbox", "SANDBOX_PROVIDER", "the agent is to run in a sandbox, and never on this machine"),
+        ("sandbox", "SANDBOX_PROVIDER", f"ours are {', '.join(SERVED)}, and never this machine instead"),
         ("github_issue", "GITHUB_ISSUE", "comments, pull request and closing of an issue"),
     ):
-        if value := getattr(settings, field):
+        value = getattr(settings, field)
+        if value and not (field == "sandbox" and (box is not None or value.strip().lower() in SERVED)):
             asked.append(f"{name}={value} {settings.sources[field].where}: {why}")
     if asked:
         raise OriginalNeeded(
@@ -43,9 +56,10 @@ def refuse(settings: FrankbriaSettings, *, sandboxed: Sequence[str] = (), driver
             + "\n  ".join(asked)
             + "\n  next: start it with the original (~/.ralph/ralph_loop.sh), or take that setting out"
         )
+    sandboxed = [each for each in sandboxed if not (settings.sandbox and each in (*DOCKER, "--sandbox"))]
     if sandboxed:
         raise ConfigurationError(
-            f"{sandboxed[0]} is about a sandbox, and none is asked for: nothing is started\n"
+            f"{sandboxed[0]} is about a sandbox that isn't asked for: nothing is started\n"
             "  next: leave it out, or start the original (~/.ralph/ralph_loop.sh) with --sandbox"
         )
     if settings.provider and settings.provider.lower() not in (*_CLAUDE, _name(driver)):

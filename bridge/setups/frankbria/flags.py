@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.sandbox.policy import PROVIDERS
 from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, flag, usage, whole
@@ -15,6 +16,7 @@ from bridge.setups.frankbria.adoption import hand_over, installed
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.reading import allowed_tools
 from bridge.setups.frankbria.settings import KEYS
+from bridge.setups.unserved import NETWORKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,11 +72,14 @@ _OURS: tuple[Flag, ...] = (
     flag("--set", "NAME=VALUE", "any setting of .ralphrc, or a global of the driver",
          check=lambda text: _NAME.fullmatch(text.partition("=")[0]) is not None and "=" in text,
          expected="NAME=VALUE"),
+    flag("--sandbox-write", "DIR", "a folder that the box may write to, too"),
+    flag("--sandbox-env", "NAME", "a variable that the box gets, too"),
     flag("--project", "DIR", "the project's folder"),
     flag("--setup", "KIND"),
     flag("-q --quiet", "", "no line about the steps", mark="quiet"),
 )  # fmt: skip
 
+_KEEP_ALIVE = "--sandbox-keep-alive"
 _SANDBOX = (
     *(f"--sandbox-{name}" for name in ("image", "memory", "cpus", "network", "template", "id", "timeout")),
     *("--sandbox-max-cost", "--sandbox-cost-alert", "--sync-include", "--sync-exclude"),
@@ -88,9 +93,9 @@ _QUEUE = {
     "--queue-remove": "remove",
 }
 _NOT_HERE: tuple[Flag, ...] = (
-    flag("--sandbox", "PROVIDER", "", "sandbox", check=lambda text: text in ("docker", "e2b"),
-         expected="docker or e2b"),
-    flag("--sandbox-keep-alive", mark="--sandbox-keep-alive"),
+    flag("--sandbox", "PROVIDER", "", "sandbox", check=lambda text: text in (*PROVIDERS, "e2b"),
+         expected=f"{', '.join(PROVIDERS)} or e2b"),
+    flag(_KEEP_ALIVE, mark=_KEEP_ALIVE),
     *(flag(name, "VALUE") for name in _SANDBOX),
     flag("--agent-provider", "NAME", "", "provider"),
     flag("--github-issue", "N", "", "github_issue"),
@@ -114,7 +119,7 @@ ralph-bridge's own:
 {usage(_OURS, KEYS)}
 
 Settings: .ralphrc and the environment; the environment is stronger than the file, options are stronger than both.
-Queue options go to the original. Sandboxes and GitHub issues are the original's, too: nothing starts here then.
+Queue options go to the original. e2b and GitHub issues are the original's, too: nothing starts here then.
 """
 
 
@@ -122,8 +127,9 @@ def parse(arguments: Sequence[str]) -> Arguments:
     return flags.parse(arguments, GRAMMAR)
 
 
-def sandboxed(given: Arguments) -> list[str]:
-    return [option for option in (*given.own, *given.flags) if option in _SANDBOX or option.startswith("--sandbox")]
+def sandboxed(given: Arguments) -> dict[str, str]:
+    """The original's options of a sandbox that were given, with their values."""
+    return {each: given.last(each) or "" for each in (*given.own, *given.flags) if each in (*_SANDBOX, _KEEP_ALIVE)}
 
 
 def _act(given: Arguments, folder: Folder, now: float) -> Shown:
@@ -174,6 +180,14 @@ def _open(
 ) -> AbstractContextManager[FrankbriaLoop]:
     from bridge.setups.frankbria.opening import open_loop
 
+    asked, network = given.options.get("sandbox"), given.last("--sandbox-network")
+    options = replace(
+        options,
+        sandbox=asked.text if asked is not None and asked.text in PROVIDERS else options.sandbox,
+        sandbox_write=(*options.sandbox_write, *given.own.get("--sandbox-write", ())),
+        sandbox_env=(*options.sandbox_env, *given.own.get("--sandbox-env", ())),
+        sandbox_network=None if network in (None, *NETWORKS) else network,
+    )
     return open_loop(folder, options, tell, env=env, sandboxed=sandboxed(given))
 
 

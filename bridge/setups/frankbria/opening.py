@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
+from bridge.sandbox.settings import VARIABLE
 from bridge.setups.dot_ralph.breaker import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.opening import (
@@ -26,6 +28,7 @@ from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.setups.frankbria.settings import KEYS, resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
 from bridge.setups.settings import GivenOption
+from bridge.setups.unserved import DOCKER, asked_box
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
     from bridge.turn.tool import Command
 
     Tell = Callable[[str], None]
+
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +114,7 @@ def policy(settings: FrankbriaSettings, loop: LoopSettings) -> FrankbriaPolicy:
 
 
 def ready(
-    folder: Folder, options: RunOptions, env: Mapping[str, str], *, sandboxed: Sequence[str] = ()
+    folder: Folder, options: RunOptions, env: Mapping[str, str], *, sandboxed: Mapping[str, str] = NOTHING
 ) -> FrankbriaSettings:
     """Check everything that needs no CLI, and return the settings. Nothing is written.
 
@@ -123,7 +129,8 @@ def ready(
     settings = resolve(
         folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, KEYS)}
     )
-    refuse(settings, sandboxed=sandboxed, driver=options.driver)
+    box = options.sandbox or env.get(VARIABLE)
+    refuse(settings, sandboxed=[*sandboxed], driver=options.driver, box=box)
     _require_whole(folder)
     require_prompt(folder, settings, "write it")
     return settings
@@ -150,7 +157,12 @@ def busy(folder: Folder) -> None:
 
 @contextmanager
 def open_loop(
-    folder: Folder, options: RunOptions, tell: Tell, *, env: Mapping[str, str], sandboxed: Sequence[str] = ()
+    folder: Folder,
+    options: RunOptions,
+    tell: Tell,
+    *,
+    env: Mapping[str, str],
+    sandboxed: Mapping[str, str] = NOTHING,
 ) -> Iterator[FrankbriaLoop]:
     """Check everything; a driver is loaded, and closed when the block ends. Nothing is started or written.
 
@@ -166,7 +178,21 @@ def open_loop(
     agents_env, wrong = rc.agents_environment(folder.project, settings.shell_init_file, settings.exported, env)
     notices += wrong
     live = settings.live or (options.live and settings.output_format == "json")
-    loop = loop_settings(folder, settings, options, env=agents_env, live=live)
+    said = {
+        DOCKER[name]: value
+        for name, value in sandboxed.items()
+        if name in DOCKER and value != options.sandbox_network
+    }
+    asks = asked_box(folder.project, env, given={**options.settings, "SANDBOX_PROVIDER": settings.sandbox, **said})
+    loop = loop_settings(
+        folder,
+        settings,
+        options,
+        env=agents_env,
+        live=live,
+        protected=(settings.shell_init_file,),
+        asks=asks,
+    )
     if live and settings.output_format == "text":
         notices.append(live_needs_json(settings))
 

@@ -115,7 +115,8 @@ class FrankbriaSettings(CommonSettings):
         "MAX_CONSECUTIVE_TEST_LOOPS", POSITIVE, "3", "Loops that only test, which end the loop.")
     done_signals: int = setting(
         "MAX_CONSECUTIVE_DONE_SIGNALS", POSITIVE, "2", "Loops that say they are done, likewise.")
-    sandbox: str = setting("SANDBOX_PROVIDER", TEXT, "", "Refused: the original has sandboxes.")
+    sandbox: str = setting(
+        "SANDBOX_PROVIDER", TEXT, "", "The box of each run: docker, podman, bwrap, srt; others are refused.")
     github_issue: str = setting("GITHUB_ISSUE", TEXT, "", "Refused: the original sees to issues.")
     provider: str = setting("AGENT_PROVIDER", TEXT, "", "Refused unless it is claude, or what --driver names.")
     # fmt: on

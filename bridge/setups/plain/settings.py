@@ -12,9 +12,10 @@ from bridge.loop.policy import Limits
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
+from bridge.setups.dot_ralph import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from bridge.setups.options import RunOptions
@@ -28,9 +29,16 @@ AGENT_PROMISE = "COMPLETE"
 
 
 def loop_settings(
-    project: Path, options: RunOptions, *, prompt: str | None = None, env: Mapping[str, str] | None = None
+    project: Path,
+    options: RunOptions,
+    *,
+    prompt: str | None = None,
+    env: Mapping[str, str] | None = None,
+    protected: Iterable[str] = (),
 ) -> LoopSettings:
     """Translate what is asked for; `prompt` as the script gets to see it, None: the usual one.
+
+    `protected` is what a kind of setup wants to have so, beside what every folder has.
 
     Raises:
         bridge.errors.ConfigurationError: there is no prompt, or a variable of the environment is no number.
@@ -58,7 +66,7 @@ def loop_settings(
         caps=options.caps.over(read_caps(env)),
         resume=options.resume,
         env=env,
-        box=box_of(project, options, PROTECTED, env=env),
+        box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
         files=FILES,
         graces=wanted.graces,
         turn_log_bytes=wanted.turn_log_bytes,
@@ -69,13 +77,6 @@ def loop_settings(
 _OWN = re.compile(
     r"\.ralph/(?:logs/.*|status\.json|live\.log|\.claude_session_id|\.ralph_bridge.*|.*\.lock|\..*\.tmp)", re.DOTALL
 )
-
-PROTECTED = (
-    *(f".ralph/{name}" for name in ("logs", "status.json", "live.log", ".ralph_bridge.json", ".ralph_bridge.lock")),
-    *(f".ralph/{name}" for name in ("drivers", "agents", ".ralphrc", "PROMPT.md", ".ralph_bridge.prompt.md")),
-    *("drivers", "agents", ".ralphrc", "PROMPT.md"),
-)
-"""What the loop, or whoever starts it, runs or believes."""
 
 IGNORED = (".ralph/logs/", ".ralph/status.json", ".ralph/live.log", ".ralph/.*")
 """What git is best told to pass over."""

@@ -109,6 +109,7 @@ KIND = prompted_kind(
     read_plan=_read_plan,
     called=_called,
     adopt=_adopt,
+    believed=(*LOOPS, *ONCE, *_PROMPTS),
     plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="prompt"),
     copied=(*LOOPS, *ONCE, *PLANS, *PROGRESS, *_PROMPTS),
     appended=PROGRESS,

@@ -35,6 +35,7 @@ def prompted_kind(
     read_plan: Callable[[Setup], Plan | None],
     adopt: Callable[[Setup], Adopted] | None = None,
     notes: tuple[str, ...] = (),
+    believed: tuple[str, ...] = (),
     **more: Any,
 ) -> SetupKind:
     """Make one.
@@ -45,6 +46,7 @@ def prompted_kind(
         read_plan: reads its plan, for who only looks.
         adopt: as for :class:`Installation`; None: a stand-in takes the controller's place.
         notes: files in its home that tell of work, and are none; a folder with a ``/`` behind it.
+        believed: files in its home that its loop runs or believes, which nothing in a box may write to.
         more: the other fields of :class:`SetupKind`.
     """
 
@@ -56,7 +58,8 @@ def prompted_kind(
 
         found = _whole(setup, project)
         files = own_files(found.project, found.home)
-        with open_job(job(found, options), options, tell, files) as opened:
+        more = _in_home(believed, found.project, found.home)
+        with open_job(job(found, options), options, tell, files, protected=more) as opened:
             yield opened
 
     def own_files(project: Path, home: Path) -> Files:
@@ -99,6 +102,7 @@ def prompted_kind(
         "folders": (".ralph",),
         "state": lambda project, _setup: project / ".ralph",
         "own_files": own_files,
+        "protected": lambda project, home: _in_home(believed, project, home),
         "settings": _settings,
         "rows": _rows,
         "options": OPTIONS,
@@ -114,6 +118,14 @@ def prompted_kind(
         checks=checks,
         **made | more,
     )
+
+
+def _in_home(names: Sequence[str], project: Path, home: Path) -> tuple[str, ...]:
+    """Files of a setup's folder, seen from the project."""
+    place = os.path.relpath(home, project.resolve())
+    # At the top these are the project's notes for agents, which edit them.
+    there = (each for each in names if place != "." or each not in ("CLAUDE.md", "AGENTS.md"))
+    return tuple(os.path.normpath(f"{place}/{each}") for each in there)
 
 
 def _settings() -> Sequence[SettingKey]:

@@ -100,12 +100,17 @@ class PromptedLoop(Opened):
 
 @contextmanager
 def open_job(
-    job: Job, options: RunOptions, tell: Callable[[str], None], files: Files = FILES
+    job: Job,
+    options: RunOptions,
+    tell: Callable[[str], None],
+    files: Files = FILES,
+    protected: Sequence[str] = (),
 ) -> Iterator[PromptedLoop]:
     """Load the script for a job, which is closed when the block ends. Nothing is started.
 
     Args:
         files: which of the project's are no work.
+        protected: which nothing in a box may write to, relative to the project.
 
     Raises:
         ConfigurationError: there is nothing for its CLI; an option doesn't apply.
@@ -113,7 +118,8 @@ def open_job(
     for note in job.notes:
         tell(note)
     most = job.most if options.max_iterations is None else options.max_iterations
-    loop = loop_settings(job.project, replace(options, promise=options.promise or job.promise), prompt=job.shown)
+    promised = replace(options, promise=options.promise or job.promise)
+    loop = loop_settings(job.project, promised, prompt=job.shown, protected=protected)
     pause = numbers(loop.environment, {"pause": PAUSE}).get("pause", job.pause)
     driver, agent = options.script("driver"), options.script("agent")
     own = driver is None and agent is None

@@ -281,6 +281,14 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
             delete(self._prompt, missing=False)
 
 
+_PROTECTED = ("ralph", "config", "agents", "prompts", "lib", "logs", ".ralph_bridge.json", ".ralph_bridge.lock")
+
+
+def protected(home: Path, folder: Path) -> tuple[str, ...]:
+    """What the loop, or whoever starts it, runs or believes; the plan and the specs are the agent's to edit."""
+    return tuple(os.path.normpath(os.path.join(os.path.relpath(home, folder), name)) for name in _PROTECTED)
+
+
 def own_files(home: Path, folder: Path) -> Files:
     """The files that the loop itself writes, which are no work.
 

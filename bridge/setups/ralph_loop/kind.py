@@ -133,6 +133,12 @@ def _own_files(project: Path, home: Path) -> Files:
     return own_files(home, project)
 
 
+def _protected(project: Path, home: Path) -> tuple[str, ...]:
+    from bridge.setups.ralph_loop.handler import protected
+
+    return protected(home, project)
+
+
 def _overview(project: Path, setup: Setup | None, state: Path, _now: float) -> Overview:
     from bridge.loop.runs import read_run
     from bridge.setups.ralph_loop.overview import last_session, overview
@@ -200,6 +206,7 @@ KIND = SetupKind(
     state=lambda project, setup: (project if setup is None else setup.home) / "logs",
     open=_open,
     own_files=_own_files,
+    protected=_protected,
     logs="",
     texts=_texts,
     traces=lambda _project, state: _texts(state),

@@ -13,11 +13,12 @@ from bridge.loop.events import HookText, LoopEnded
 from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings, night, read_caps
+from bridge.setups.boxes import box_of
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import settings
 from bridge.setups.ralph_loop.controller import LOOP_MODES, RalphRequest, Refusal, original_text, parse
-from bridge.setups.ralph_loop.handler import SessionHandler, own_files
+from bridge.setups.ralph_loop.handler import SessionHandler, own_files, protected
 from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
 from bridge.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
 from bridge.turn.agent import AgentTool, hook_texts
@@ -141,6 +142,7 @@ def ready(
             graces=wanted.graces,
             turn_log_bytes=wanted.turn_log_bytes,
             hook_seconds=wanted.hook_seconds,
+            box=box_of(folder, options, protected(home, folder)),
         )
         yield (
             agent,

@@ -82,6 +82,7 @@ KIND = prompted_kind(
     options=(OPTIONS - {"prompt"}) | {"tasks", "task"},
     plan=PlanKind(files=LISTS, planned=_planned, ticked=_ticked, asks="task"),
     copied=(CONFIG, PROGRESS),
+    believed=(CONFIG, SCRIPT),
     appended=(PROGRESS,),
     programs=(SCRIPT,),
     installation=Installation(detect, missing, _nothing_to_do, _nothing_to_do),

@@ -102,6 +102,7 @@ KIND = prompted_kind(
     job=_job,
     read_plan=_read_plan,
     called=_called,
+    believed=(SCRIPT, "prompt.md", "CLAUDE.md", LAST_BRANCH, ARCHIVE),
     notes=(PROGRESS, LAST_BRANCH, f"{ARCHIVE}/"),
     plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone),
     copied=(SCRIPT, *_BESIDE, PROGRESS),

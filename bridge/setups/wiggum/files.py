@@ -69,6 +69,10 @@ FILES = Files(
 """Which files of a project are not work."""
 
 
+PROTECTED = (*(path.rstrip("/") for path in _OWN if not path.endswith("-")), "PROMPT.md")
+"""What the loop believes; the plan and the notes are the agent's to edit."""
+
+
 def read_text(path: Path, *, root: str | None = None) -> str | None:
     """Read a text file, whatever its bytes; None when there is none. See :func:`bridge.files.descriptor`."""
     with usable(path), suppress(FileNotFoundError, NotADirectoryError):

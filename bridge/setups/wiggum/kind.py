@@ -41,6 +41,12 @@ def _own_files(_project: Path, _home: Path) -> Files:
     return FILES
 
 
+def _protected(_project: Path, _home: Path) -> tuple[str, ...]:
+    from bridge.setups.wiggum.files import PROTECTED
+
+    return PROTECTED
+
+
 def _overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> Overview:
     from bridge import timestamps
     from bridge.loop.runs import read_run
@@ -97,6 +103,7 @@ KIND = SetupKind(
     state=lambda project, _setup: project / _FOLDER,
     open=_open,
     own_files=_own_files,
+    protected=_protected,
     steps="logs/loop.log",
     texts=lambda state: newest(state / "logs", "iteration_*.log"),
     traces=lambda project, _state: (project / _STATE, project / _PLUGIN, project / _FOLDER / "archive"),

@@ -19,10 +19,12 @@ from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.process.argv import resolve
 from bridge.resources import os_text
+from bridge.setups.boxes import box_of
+from bridge.setups.dot_ralph.folder import locate, protected
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.settings import TEXT, SettingKey, whole
-from bridge.setups.wiggum.files import FILES, latest_state
+from bridge.setups.wiggum.files import FILES, PROTECTED, latest_state
 from bridge.setups.wiggum.handler import OuterHandler
 from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import check, prepare
@@ -98,6 +100,7 @@ def open_outer(
         graces=waits.graces,
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
+        box=box_of(layout.project, asked, (*protected(locate(layout.project)), *PROTECTED)),
     )
     if check(layout, probe, request, datetime.now(UTC)):
         _check_program(layout, request, settings, asked)

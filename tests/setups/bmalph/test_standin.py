@@ -200,6 +200,6 @@ def test_c3_log_status_of_the_driver_reaches_the_log(adopted: Project) -> None:
 
 
 def test_c10_a_sandbox_that_is_asked_for_ends_the_stand_in_before_its_loop(adopted: Project) -> None:
-    done = adopted.controller(SANDBOX_PROVIDER="docker")
-    assert (done.returncode, "SANDBOX_PROVIDER=docker in the environment" in done.stderr) == (1, True)
-    assert adopted.controller("--status", SANDBOX_PROVIDER="docker").returncode == 0
+    done = adopted.controller(SANDBOX_PROVIDER="e2b")
+    assert (done.returncode, "SANDBOX_PROVIDER=e2b in the environment" in done.stderr) == (1, True)
+    assert adopted.controller("--status", SANDBOX_PROVIDER="e2b").returncode == 0

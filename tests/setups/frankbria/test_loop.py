@@ -299,12 +299,12 @@ def test_what_is_done_at_once(project: Project, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "lines"),
     [
-        ([], ["SANDBOX_PROVIDER=docker"]),
+        ([], ["SANDBOX_PROVIDER=e2b"]),
         ([], ["SANDBOX_PROVIDER=none"]),
         (["--sandbox", "e2b"], []),
-        (["--live"], ["SANDBOX_PROVIDER=docker"]),
-        (["--dry-run"], ["SANDBOX_PROVIDER=docker"]),
-        (["--driver", "codex"], ["SANDBOX_PROVIDER=docker"]),
+        (["--live"], ["SANDBOX_PROVIDER=e2b"]),
+        (["--dry-run"], ["SANDBOX_PROVIDER=e2b"]),
+        (["--driver", "codex"], ["SANDBOX_PROVIDER=e2b"]),
         (["--sandbox-image", "x"], []),
         (["--sync-include", "x"], []),
         (["--sandbox-keep-alive"], []),

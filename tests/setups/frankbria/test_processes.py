@@ -125,7 +125,7 @@ def test_the_queue_is_the_original_s(project: Project) -> None:
 
 def test_the_stand_in_hands_over_what_only_the_original_does(project: Project) -> None:
     project.home.install()
-    project.settings("SANDBOX_PROVIDER=docker")
+    project.settings("SANDBOX_PROVIDER=e2b")
     words = ["stand-in", "frankbria", "", str(project.home.command), "--calls", "5"]
     from tests.command import MAIN
 

@@ -8,11 +8,11 @@ from tests.setups.frankbria.blackbox.scenario import Scenario
 
 NOBODY = {"~/kept/runs": None, ".ralph/status.json": None}
 _ASKING = {
-    "sandbox_of_the_file": ("", "SANDBOX_PROVIDER=docker", {}),
+    "sandbox_of_the_file": ("", "SANDBOX_PROVIDER=e2b", {}),
     "sandbox_of_the_environment": ("", "", {"SANDBOX_PROVIDER": "e2b"}),
-    "sandbox_of_an_option": ("--sandbox docker", "", {}),
-    "sandbox_live": ("--live", "export SANDBOX_PROVIDER='docker' # safe", {}),
-    "sandbox_dry": ("--dry-run", 'SANDBOX_PROVIDER="${SANDBOX_PROVIDER:-docker}"', {}),
+    "sandbox_of_an_option": ("--sandbox e2b", "", {}),
+    "sandbox_live": ("--live", "export SANDBOX_PROVIDER='e2b' # safe", {}),
+    "sandbox_dry": ("--dry-run", 'SANDBOX_PROVIDER="${SANDBOX_PROVIDER:-e2b}"', {}),
     "sandbox_unknown": ("", "SANDBOX_PROVIDER=daytona", {}),
     "github_issue_of_the_file": ("", "GITHUB_ISSUE=12", {}),
     "github_issue_of_an_option": ("--github-issue 12 --create-pr", "", {}),

@@ -1,0 +1,69 @@
+"""Every kind of setup names what its loop or its user runs or believes, and its turns run in a box."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.setups import kinds
+from tests.cli.conftest import Project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
+
+SETUPS = {
+    "plain": {"PROMPT.md": "Do it.\n"},
+    "frankbria": {
+        ".ralph/PROMPT.md": "Do it.\n",
+        ".ralph/fix_plan.md": "- [ ] one\n",
+        ".ralph/AGENT.md": "x\n",
+        ".ralphrc": "\n",
+    },
+    "bmalph": {
+        ".ralph/PROMPT.md": "Do it.\n",
+        ".ralph/@fix_plan.md": "- [ ] one\n",
+        ".ralph/.ralphrc": 'TEST_COMMAND="echo gate > .git/hooks/pre-commit; ls ~/.claude; exit 1"\n',
+    },
+}
+_CLI = """
+[[ $1 == --version ]] && { echo 2.1.0; exit; }
+for each in PROMPT.md .ralph/PROMPT.md .ralph/status.json .git/hooks/pre-commit .ralphrc .ralph/.ralphrc; do
+    [[ -e $each || $each == .git/* ]] && (echo planted >> "$each") 2>&- && echo "$each"
+done > got-in
+[[ -e .ralph/fix_plan.md ]] && echo '- [x] one' > .ralph/fix_plan.md
+echo done
+"""
+
+
+def test_every_kind_names_what_nothing_in_a_box_may_write_to(tmp_path: Path) -> None:
+    for name, kind in kinds().items():
+        found = kind.protected(tmp_path, tmp_path / "home")
+        assert found, name
+        assert not any(each.startswith("/") for each in found)
+        assert not set(found) & {".ralph/@fix_plan.md", ".ralph/fix_plan.md", "prd.json", "home/prd.json"}
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_a_turn_of_each_kind_is_in_the_box(tmp_path: Path, setup: str) -> None:
+    project = Project(tmp_path / "project")
+    project.cli("claude", _CLI)
+    for name, text in SETUPS[setup].items():
+        project.write(name, text)
+    project.repository()
+    done = project.run("run", "--sandbox", "bwrap", "--max-iterations", "1")
+    assert (project.folder / "got-in").exists(), (done.stdout, done.stderr)
+    assert (project.folder / "got-in").read_text() == "", done.stderr
+    assert not (project.folder / ".git/hooks/pre-commit").exists()
+    for name, text in SETUPS[setup].items():
+        expected = "- [x] one\n" if name == ".ralph/fix_plan.md" else text
+        assert (project.folder / name).read_text() == expected
+    if setup == "bmalph":
+        gate = json.loads((project.folder / ".ralph/.quality_gate_results").read_text())["test_gate"]
+        assert gate["status"] == "fail"
+        assert "Read-only file system" in gate["output"]
+        assert "'" in gate["output"].partition("ls: cannot access")[2]
