@@ -215,7 +215,8 @@ def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:
     count = f"at most {plural(most, 'iteration')}" if most is not None else "any number of iterations"
     total = f"{_minutes(seconds)} in all" if seconds is not None else "any time in all"
     turn = f"{_minutes(loop.timeout)} per turn" if loop.timeout is not None else "any time per turn"
-    return f"{_named(tool)} · prompt {loop.prompt} · {count}, {total}, {turn}"
+    where = "" if loop.box is None else f" in {loop.box.name}"
+    return f"{_named(tool)}{where} · prompt {loop.prompt} · {count}, {total}, {turn}"
 
 
 def _named(tool: Driver | Agent | str) -> str:

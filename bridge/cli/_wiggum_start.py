@@ -15,6 +15,7 @@ from bridge.cli._render import AT_OPEN_BREAKER, Renderer, drive, work_of
 from bridge.cli._terminal import print_json, say
 from bridge.loop.caps import VARIABLES
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
+from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.options import RunOptions
 from bridge.setups.wiggum.outer import OuterState
 from bridge.wording import duration
@@ -27,9 +28,19 @@ if TYPE_CHECKING:
 
 _RUN_OPTIONS = (
     *("driver", "agent", "live", "timeout", "retry_delay", "max_iterations", "max_minutes", "promise", "settings"),
-    *VARIABLES,
+    *(*VARIABLES, *SANDBOX),
 )
-_OUTER_ONLY = ("driver", "agent", "timeout", "retry_delay", "max_cost", "max_tokens", "tokens_per_hour", "notify")
+_OUTER_ONLY = (
+    "driver",
+    "agent",
+    "timeout",
+    "retry_delay",
+    "max_cost",
+    "max_tokens",
+    "tokens_per_hour",
+    "notify",
+    *SANDBOX,
+)
 
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:

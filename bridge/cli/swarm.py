@@ -18,6 +18,7 @@ from bridge.cli._options import (
     project_folder,
     project_option,
     run_options,
+    sandbox_options,
     settings_option,
     setup_option,
     taken_notify,
@@ -26,6 +27,7 @@ from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
 from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
+from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -110,6 +112,7 @@ _above_zero = click.FloatRange(0, min_open=True)
 @click.option("--max-iterations", type=click.IntRange(0), metavar="N",
               help="Stop each loop after so many iterations; 0: as the setup has it.  [default: 50 for bmalph and"
               " frankbria, else the setup's]")  # fmt: skip
+@sandbox_options
 @settings_option
 @summary_option
 @click.pass_context
@@ -132,7 +135,7 @@ def run(context: click.Context, /, **given: Any) -> int:
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
     options = _run_options(context)
-    for name in ("driver", "agent", "prompt", "max_iterations", "settings"):
+    for name in ("driver", "agent", "prompt", "max_iterations", "settings", *SANDBOX):
         if (value := given.pop(name)) or value == 0:
             options[name] = value
     with _ended_in_order(), notifying(taken_notify(given)):

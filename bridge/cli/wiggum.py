@@ -11,7 +11,14 @@ import click
 
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group
-from bridge.cli._options import notify_options, project_folder, project_option, run_options, settings_option
+from bridge.cli._options import (
+    notify_options,
+    project_folder,
+    project_option,
+    run_options,
+    sandbox_options,
+    settings_option,
+)
 from bridge.cli._terminal import Style, print_json, say, show, write
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES
@@ -92,6 +99,7 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
     live="Show output as it comes.",
     retry_delay="Pause after a failed turn; doubled after each further one, up to 30 s.  [default: 0.5]",
 )
+@sandbox_options
 @click.option("--resume", is_flag=True, help="Continue from the existing state.")
 @click.option("--fresh", is_flag=True, help="Start over; state, plan and progress are kept aside.")
 @click.option("--force", is_flag=True, help="Write the templates again; old ones are kept aside.")

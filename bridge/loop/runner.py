@@ -122,9 +122,13 @@ class _Loop(Generic[S, O]):
 
     def run(self) -> Generator[LoopEvent, None, None]:
         self.settings.caps.check(self.tool.name)
-        facts = {"project": str(self.settings.project), "tool": self.tool.name}
+        box = self.settings.box
+        tool = self.tool.name if box is None else f"{self.tool.name} in {box.name}"
+        facts = {"project": str(self.settings.project), "tool": tool}
         self.notifier = Notifier(facts, self.settings.env or os.environ)
         with self.active:
+            if box is not None:  # before its records are begun, which name it
+                self.active.uses(f"{self.active.tool} in {box.name}")
             self.store.open(self.active, self.state)
             notices = self.handler.open(self.active)
             self.store.record(RunOpened(self.active.before))

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import SandboxUnavailable
 from bridge.process.ask import ask
-from bridge.sandbox import bwrap
+from bridge.sandbox.boxed import Boxed, boxed
 from bridge.sandbox.contents import Contents, compose
+from bridge.sandbox.probes import probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from bridge.sandbox.policy import Policy, Provider
     from bridge.sandbox.settings import Wishes
 
 _PATIENCE = 20.0
-COMMANDS: Mapping[Provider, Callable[[Policy, Sequence[str]], list[str]]] = {"bwrap": bwrap.command}
-"""How each provider's command line is made."""
-
-
-@dataclass(frozen=True, slots=True)
-class Boxed:
-    """A command in a box.
-
-    Attributes:
-        argv: what runs on this machine, and `env` its environment.
-        absent: protected paths that weren't there when it was made.
-    """
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    absent: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -80,8 +63,7 @@ class Box:
         found = self.contents(
             [argv[0], *also], env, (*(each for each in argv[1:2] if os.path.isfile(each)), *reads)
         )
-        made = COMMANDS[self.wanted.provider](found.policy, argv)
-        return Boxed(tuple(made), found.policy.env, found.absent)
+        return boxed(self.wanted.provider, found.policy, argv, env, found.absent)
 
     def git_folders(self, env: Mapping[str, str]) -> list[Path]:
         """The project's git folder and the one that all work trees share; asked once."""
@@ -97,49 +79,5 @@ class Box:
         Raises:
             SandboxUnavailable: it can't be; says why, and what to do.
         """
-        if (problem := probe(self.wanted.provider, env)) is not None:
+        if (problem := probe(self.wanted, env)) is not None:
             raise SandboxUnavailable(f"--sandbox {self.wanted.provider}: {problem}")
-
-
-def probe(provider: Provider, env: Mapping[str, str]) -> str | None:
-    """Say why a provider can't be used on this machine, with the next step; None: it can."""
-    if shutil.which(provider, path=env.get("PATH")) is None:
-        return f"{provider} is not on PATH\n  next: install it ({_INSTALL[provider]}), or use --sandbox none"
-    if provider == "bwrap":
-        argv = [
-            "bwrap",
-            "--unshare-user",
-            "--unshare-pid",
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "true",
-        ]
-        ran = ask(argv, cwd="/", env={"PATH": env.get("PATH", os.defpath)}, patience=_PATIENCE)
-        if not ran.ok:
-            why = next(iter(ran.err.strip().splitlines()), f"status {ran.status}")
-            return f"bwrap can't make a box here: {why}\n  next: {_why_bwrap(why)}"
-    return None
-
-
-_INSTALL = {
-    "bwrap": "apt-get install bubblewrap",
-    "docker": "https://docs.docker.com/engine/install/",
-    "podman": "apt-get install podman",
-    "srt": "npm install -g @anthropic-ai/sandbox-runtime",
-}
-
-
-def _why_bwrap(text: str) -> str:
-    if "proc" in text:
-        return "in a container: podman --security-opt unmask=ALL, docker --security-opt systempaths=unconfined"
-    if "uid map" in text or "RTM_NEWADDR" in text or "user namespace" in text or "Operation not permitted" in text:
-        return (
-            "allow it user namespaces: an AppArmor profile with `userns,` for bwrap,"
-            " or sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-        )
-    return "run it by hand, and see what it lacks: bwrap --unshare-user --ro-bind / / true"

@@ -86,7 +86,8 @@ def compose(
     _check_project(top, home)
     shared = [os.path.realpath(each) for each in git]
     writable = [top, *shared, *_state(clis, home, env), *_asked(wanted.write, home, "write", project)]
-    readable = [*_programs(programs, env, home), *_asked(wanted.read, home, "read", project)]
+    readable = [] if wanted.image else [*_programs(programs, env, home)]
+    readable += _asked(wanted.read, home, "read", project)
     readable += [os.path.join(home, each) for each in _GIT_IDENTITY]
     guarded = [os.path.join(top, each) for each in (*_PROTECTED, *protected)]
     guarded += [os.path.join(folder, each) for folder in shared for each in _GIT_PROTECTED]
@@ -107,12 +108,30 @@ def compose(
         masked=tuple(_masked()),
         env=environment(env, wanted, clis, top),
         network=wanted.network,
+        hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
         memory_mb=wanted.memory_mb or None,
         processes=wanted.processes or None,
         image=wanted.image,
     )
     return Contents(
         policy=policy, absent=tuple(each for each in dict.fromkeys(guarded) if not os.path.lexists(each))
+    )
+
+
+def bare(wanted: Wishes, env: Mapping[str, str]) -> Policy:
+    """A box with this machine's programs in it and nothing else, to see whether one can be made."""
+    home = os.path.realpath(env.get("HOME") or str(Path.home()))
+    return Policy(
+        cwd="/",
+        home=home,
+        system=tuple(_system()),
+        links=tuple(_links()),
+        masked=tuple(_masked()),
+        env={name: env[name] for name in _ALWAYS if name in env},
+        network="on" if wanted.network == "on" and wanted.provider != "srt" else "off",
+        memory_mb=wanted.memory_mb or None,
+        processes=wanted.processes or None,
+        image=wanted.image,
     )
 
 
@@ -156,10 +175,10 @@ def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Ite
         found = program if os.path.isabs(program) else shutil.which(program, path=env.get("PATH"))
         if found is not None:
             yield found
-            yield _tree_of(os.path.realpath(found), home)
+            yield tree_of(os.path.realpath(found), home)
 
 
-def _tree_of(program: str, home: str) -> str:
+def tree_of(program: str, home: str) -> str:
     """The folder that has a program with what belongs to it: its package, where that shows; else its own folder."""
     before, modules, _ = program.rpartition("/node_modules/")
     if modules:

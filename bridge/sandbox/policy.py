@@ -27,6 +27,7 @@ class Policy:
         links: links at the top of the file system, such as ``/bin`` to ``usr/bin``: name and target.
         env: the environment, whole.
         network: ``on``, ``off`` (a loopback of its own), or the hosts that may be reached.
+        hosts: those that the CLI talks to.
         memory_mb: MB that a process (in a container: all of them) may use; None: any.
         processes: how many there may be; None: any.
         image: of a container; '': one that has nothing in it but what is mounted.
@@ -42,6 +43,7 @@ class Policy:
     links: tuple[tuple[str, str], ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     network: Literal["on", "off"] | tuple[str, ...] = "on"
+    hosts: tuple[str, ...] = ()
     memory_mb: int | None = None
     processes: int | None = None
     image: str = ""

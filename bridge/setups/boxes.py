@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from bridge.setups.options import RunOptions
 
+OPTIONS = ("sandbox", "sandbox_write", "sandbox_env", "sandbox_network")
+"""Those of a run that are about it."""
+
 
 def box_of(
     project: Path,

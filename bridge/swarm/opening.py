@@ -15,6 +15,9 @@ from bridge.loop.settings import read_caps
 from bridge.loops import LoopOptions
 from bridge.options import check_options
 from bridge.resources import os_text
+from bridge.setups.boxes import OPTIONS as SANDBOX
+from bridge.setups.boxes import box_of
+from bridge.setups.options import RunOptions
 from bridge.swarm.events import SwarmEnded
 from bridge.swarm.folder import find_run, new_run
 from bridge.swarm.host import Host
@@ -100,6 +103,7 @@ class Swarm(EventStream[SwarmEnded]):
             given.setdefault("max_iterations", ITERATIONS)
         if given.get("max_iterations") == 0:
             del given["max_iterations"]
+        box_of(opened.folder, RunOptions.of({name: each for name, each in given.items() if name in SANDBOX}))
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
@@ -229,6 +233,9 @@ def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
         given["prompt"] = os_text(os.fspath(given["prompt"]))
     if "settings" in given:
         given["settings"] = {name: os_text(value) for name, value in given["settings"].items()}
+    for name in ("sandbox_write", "sandbox_env"):
+        if name in given:
+            given[name] = [os_text(each) for each in given[name]]
     return given if setup is None else {**given, "setup": setup}
 
 

@@ -192,9 +192,10 @@ class AgentTool(Tool):
             env = {**settings.environment, "PATH": str(self.agent.shell["PATH"])}
             bash = resolve(["bash"], cwd=settings.project, env=env)[0]
             boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
-            self.agent.write_copy(copy, without=env.keys() - boxed.env.keys())
+            self.agent.write_copy(copy, without=env.keys() - boxed.inside.keys())
             sets = {name: value for name, value in boxed.env.items() if env.get(name) != value}
-            yield Elsewhere(boxed.argv, boxed.env.keys(), sets)
+            with boxed.standing():
+                yield Elsewhere(boxed.argv, boxed.env.keys(), sets)
 
     def _hook(self, hook: Beside, request: TurnRequest) -> Iterator[Event]:
         """A hook beside the program; one that hangs is named, ended at its deadline, and the loop goes on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bridge.errors import (
@@ -34,6 +34,7 @@ from bridge.turn.tool import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from bridge.stream.display import LiveFilter
@@ -222,10 +223,12 @@ class _Running:
         logs = request.logs
         assert logs.stderr is not None
         argv, env = command.argv, settings.environment
+        standing: AbstractContextManager[None] = nullcontext()
         if settings.box is not None:
             boxed = settings.box.command(resolve(argv, cwd=settings.project, env=env), env)
-            argv, env = boxed.argv, dict(boxed.env)
+            argv, env, standing = boxed.argv, dict(boxed.env), boxed.standing()
         with (
+            standing,
             TurnLog(logs.output, settings.turn_log_bytes) as raw,  # before the program, which may remove the folder
             TurnLog(logs.stderr, settings.turn_log_bytes) as errors,
             Program(

@@ -1,0 +1,110 @@
+"""A command in a box: what runs on this machine for it, what it needs beside, and what is to be done behind it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bridge.files import usable
+from bridge.process.ask import ask
+from bridge.process.leftovers import MARK
+from bridge.sandbox import bwrap, containers, srt
+from bridge.sandbox.contents import tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bridge.sandbox.containers import Client
+    from bridge.sandbox.policy import Policy, Provider
+
+_PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """A command in a box.
+
+    Attributes:
+        argv: what runs on this machine, and `env` its environment.
+        inside: the environment in the box.
+        absent: protected paths that weren't there when it was made.
+        folder: a private one that is there while it runs, with `files` in it by name; '': none is needed.
+        cleanup: commands that end what is left of it, for when nobody could.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    inside: Mapping[str, str]
+    absent: tuple[str, ...] = ()
+    folder: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    cleanup: tuple[tuple[str, ...], ...] = ()
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """Have its folder while it runs; behind it, nothing of it is left.
+
+        Raises:
+            bridge.errors.BridgeError: the folder can't be made.
+        """
+        try:
+            if self.folder:
+                with usable(f"the folder {self.folder}"):
+                    os.mkdir(self.folder, 0o700)
+                    os.mkdir(os.path.join(self.folder, srt.TEMPORARY), 0o700)
+                    for name, text in self.files.items():
+                        with open(os.path.join(self.folder, name), "xb") as file:
+                            file.write(os.fsencode(text))
+            yield
+        finally:
+            for command in self.cleanup:
+                ask(command, cwd="/", env=self.env, patience=_PATIENCE)
+            if self.folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def boxed(
+    provider: Provider, policy: Policy, argv: Sequence[str], env: Mapping[str, str], absent: tuple[str, ...] = ()
+) -> Boxed:
+    """Put a command into a box; `env` is this process's.
+
+    Raises:
+        bridge.errors.ConfigurationError: the provider can't do what the policy wants.
+    """
+    name = f"ralph-bridge-{secrets.token_hex(6)}"
+    if provider == "docker" or provider == "podman":
+        user = _user(provider, env)
+        made = containers.command(policy, argv, client=provider, name=name, user=user)
+        inside = {name: value for name, value in policy.env.items() if name != "PATH" or not policy.image}
+        # The mark is on what runs inside: on the client it would be taken for something that a turn has left.
+        outside = {name: value for name, value in inside.items() if name != MARK}
+        around = {**outside, **containers.client_environment(env)}
+        return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
+    if provider == "srt":
+        folder, linux = os.path.join(os.path.realpath(tempfile.gettempdir()), name), sys.platform == "linux"
+        program = shutil.which("srt", path=env.get("PATH"))
+        own = [tree_of(os.path.realpath(program), policy.home)] if program else []
+        files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)
+        inside = srt.environment(policy, folder)
+        return Boxed(tuple(srt.command(folder, linux=linux)), inside, inside, absent, folder, files)
+    return Boxed(tuple(bwrap.command(policy, argv)), policy.env, policy.env, absent)
+
+
+def _user(client: Client, env: Mapping[str, str]) -> str:
+    """Who a turn is in a container, so that its files are the user's."""
+    own = f"{os.getuid()}:{os.getgid()}"
+    if client == "podman":
+        return "" if os.getuid() else own
+    ran = ask(["docker", "info", "--format", "{{.SecurityOptions}}"], cwd="/", env=env, patience=_PATIENCE)
+    return "0:0" if "name=rootless" in ran.text else own
+
+
+def _top() -> list[str]:
+    with os.scandir("/") as entries:
+        return sorted(each.path for each in entries if each.is_dir(follow_symlinks=False))

@@ -1,0 +1,100 @@
+"""A policy as settings of srt (``@anthropic-ai/sandbox-runtime``), and its command line. Pure.
+
+It shows all of this machine but what is denied, so that the folders at the top of the file system which a turn has
+no business in are denied, and what it needs of them is allowed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.sandbox.bwrap import limited
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bridge.sandbox.policy import Policy
+
+SETTINGS, SCRIPT, TEMPORARY = "settings.json", "turn.sh", "tmp"
+"""What lies in the private folder of a turn."""
+
+_SHOWN = (
+    *("/dev", "/proc", "/sys", "/tmp", "/usr", "/etc"),  # noqa: S108
+    *("/private", "/System", "/Library", "/Applications", "/cores"),  # of macOS
+)
+
+
+def command(folder: str, *, linux: bool = True) -> list[str]:
+    """Give the command that runs a turn whose files lie in `folder`.
+
+    INT and TERM go to srt, and not to the bubblewrap that it starts, which would die of them at once.
+    """
+    run = shlex.join(["bash", os.path.join(folder, SCRIPT)])
+    deaf = ["env", "--ignore-signal=INT,TERM"] if linux else []
+    return [*deaf, "srt", "--settings", os.path.join(folder, SETTINGS), "-c", run]
+
+
+def files(
+    policy: Policy,
+    argv: Sequence[str],
+    *,
+    folder: str,
+    top: Sequence[str],
+    own: Sequence[str] = (),
+    linux: bool = True,
+) -> dict[str, str]:
+    """Give the files of a turn: the settings, and the command, which may be longer than one argument can be.
+
+    Args:
+        folder: where they will lie.
+        top: folders at the top of the file system.
+        own: what srt itself needs to read.
+
+    Raises:
+        ConfigurationError: the network is to be reached, and nobody knows which hosts.
+    """
+    hearing = ["env", "--default-signal=INT,TERM"] if linux else []
+    line = shlex.join([*hearing, *limited(policy, argv)])
+    return {
+        SETTINGS: json.dumps(settings(policy, folder=folder, top=top, own=own), indent=2),
+        SCRIPT: f"exec {line}\n",
+    }
+
+
+def settings(
+    policy: Policy, *, folder: str, top: Sequence[str], own: Sequence[str] = ()
+) -> dict[str, dict[str, list[str]]]:
+    """Give the settings; see :func:`files`."""
+    shown = {*_SHOWN, *policy.system, *(name for name, _ in policy.links)}
+    hidden = [each for each in top if each not in shown]
+    return {
+        "network": {"allowedDomains": _hosts(policy), "deniedDomains": []},
+        "filesystem": {
+            "denyRead": [*dict.fromkeys((*hidden, policy.home, *policy.masked))],
+            "allowRead": [*dict.fromkeys((*policy.readable, *policy.writable, folder, *own))],
+            "allowWrite": [*dict.fromkeys((*policy.writable, os.path.join(folder, TEMPORARY)))],
+            "denyWrite": [*policy.readonly],
+        },
+    }
+
+
+def environment(policy: Policy, folder: str) -> dict[str, str]:
+    """Give the environment of srt, which is the box's, too; it has a folder for temporary files put there."""
+    return {**policy.env, "CLAUDE_CODE_TMPDIR": os.path.join(folder, TEMPORARY)}
+
+
+def _hosts(policy: Policy) -> list[str]:
+    if policy.network == "off":
+        return []
+    named = () if policy.network == "on" else policy.network
+    found = [*dict.fromkeys((*named, *policy.hosts))]
+    if not found:
+        raise ConfigurationError(
+            "srt lets only hosts be reached that are named, and none is known of this program\n"
+            "  next: --sandbox-network HOST,.. (or off), or another --sandbox"
+        )
+    return found
