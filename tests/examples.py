@@ -594,6 +594,11 @@ def project(example: Example, folder: Path) -> Iterator[Project]:
         each.mkdir(parents=True)
     made.write("bin/claude", _CLI.replace("@KEPT@", shlex.quote(str(made.kept))).replace("@SESSION@", SESSION))
     made.write("bin/night.sh", AGENT)
+    if box := os.environ.get("RALPH_BRIDGE_TEST_BOX"):  # the same night, its turns in such a box
+        made.env |= {"RALPH_BRIDGE_SANDBOX": box, "XDG_CONFIG_HOME": str(folder / "config")}
+        configured = folder / "config/ralph-bridge/config.toml"
+        configured.parent.mkdir(parents=True)
+        configured.write_text(f"[sandbox]\nwrite = [{json.dumps(str(made.kept))}]\n")
     made.write("src/deep/code.txt", "\n")
     made.write(".gitignore", "bin/\n.ralph/logs/\n")
     made.install(example)

@@ -6,6 +6,7 @@ import fnmatch
 import os
 import shutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,22 +22,13 @@ if TYPE_CHECKING:
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
 _SYSTEM_TOO = ("/run/current-system/sw", "/var/lib/ca-certificates")
-_MASKED = (
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/krb5.keytab",
-)
-_MASKED_IN = (("/etc/ssh", "ssh_host_*_key"), ("/etc/ssl/private", "*"), ("/etc/sudoers.d", "*"))
 _TOOLCHAINS = (
     ".nvm", ".pyenv", ".rbenv", ".asdf", ".volta", ".fnm", ".bun", ".deno", ".rustup", ".cargo/bin", ".sdkman",
     "go/bin", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/fnm", ".local/share/pnpm",
     ".local/share/uv", ".local/share/claude", ".npm-global", ".nix-profile", ".opencode/bin",
 )  # fmt: skip
 """Folders of the home in which programs lie."""
-_GIT_IDENTITY = (".gitconfig", ".config/git")
+_GIT_IDENTITY = (".gitconfig", *(f".config/git/{name}" for name in ("config", "ignore", "attributes")))
 _ALWAYS = ("PATH", "HOME", "TERM", "TZ")
 _GIT_PROTECTED = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
 _PROTECTED = (
@@ -105,7 +97,7 @@ def compose(
         readable=tuple(_real(readable)),
         writable=tuple(_real(writable)),
         readonly=tuple(_real(there)),
-        masked=tuple(_masked()),
+        masked=_masked(),
         env=environment(env, wanted, clis, top),
         network=wanted.network,
         hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
@@ -218,13 +210,26 @@ def _link_to(project: Path, top: str) -> Iterator[tuple[str, str]]:
         yield named, top
 
 
-def _masked() -> Iterator[str]:
-    yield from (each for each in _MASKED if os.path.exists(each))
-    for folder, pattern in _MASKED_IN:
-        if os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK):
-            yield from (
-                os.path.join(folder, name) for name in sorted(os.listdir(folder)) if fnmatch.fnmatch(name, pattern)
-            )
+@cache
+def _masked() -> tuple[str, ...]:
+    """What of ``/etc`` other users may not read: for root, it would be there to be read."""
+    return tuple(_private("/etc")) if os.geteuid() == 0 else ()
+
+
+def _private(top: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        private = not _open_to_all(folder)
+        folders[:] = [each for each in folders if not os.path.islink(os.path.join(folder, each))]
+        for path in (os.path.join(folder, name) for name in names):
+            if os.path.isfile(path) and not os.path.islink(path) and (private or not _open_to_all(path)):
+                yield path
+
+
+def _open_to_all(path: str) -> bool:
+    try:
+        return bool(os.stat(path).st_mode & 0o004)
+    except OSError:
+        return False
 
 
 def _expanded(path: str, home: str) -> str:

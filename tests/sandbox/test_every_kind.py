@@ -1,0 +1,76 @@
+"""Whatever the kind of setup: a turn that is to run in a box runs in one, or nothing runs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.sandbox.probes import probe
+from bridge.sandbox.settings import Wishes
+from tests.examples import EXAMPLES, project
+from tests.machine import NO_BOX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.examples import Project
+
+bwrap = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
+_LOOKS = """\
+for each in "$HOME/.netrc" "$HOME/other/notes"; do
+    grep -q secret "$each" 2>/dev/null && echo "$each" >> reached
+done
+(: > .git/hooks/new) 2>/dev/null && echo hooks >> reached
+ls /proc | grep -c '^[0-9]' > processes
+[ -n "${SECRET_TOKEN:-}" ] && echo SECRET_TOKEN >> reached
+touched; say looked
+"""
+
+
+@pytest.fixture(params=EXAMPLES)
+def boxed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
+    """A project of each kind in the home of somebody with secrets, whose turns are to run in bubblewrap."""
+    home = tmp_path / "home"
+    for name in (".netrc", "other/notes"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("secret\n")
+    configured = home / ".config/ralph-bridge/config.toml"
+    configured.parent.mkdir(parents=True)
+    with project(EXAMPLES[request.param], home / "place") as made:
+        configured.write_text(f'[sandbox]\nprovider = "bwrap"\nwrite = ["{made.kept}"]\n')
+        made.env |= {"HOME": str(home), "SECRET_TOKEN": "s", "XDG_CONFIG_HOME": ""}
+        yield made
+
+
+@bwrap
+def test_a_turn_sees_neither_the_home_nor_processes_nor_secrets(boxed: Project) -> None:
+    boxed.done_after(_LOOKS)
+    loop = boxed.start()
+    loop.finished()
+    assert boxed.begun() > 0, loop.said
+    assert not (boxed.path / "reached").exists(), (boxed.path / "reached").read_text()
+    assert int((boxed.path / "processes").read_text()) < 30
+    assert not (boxed.path / ".git/hooks/new").exists()
+
+
+def test_without_the_provider_nothing_runs(boxed: Project) -> None:
+    boxed.done_after("touched")
+    done = boxed.start(PATH=f"{boxed.path / 'bin'}:{_without(boxed, 'bwrap')}")
+    done.finished()
+    assert boxed.begun() == 0, done.said
+    assert "bwrap" in done.said
+    assert "next:" in done.said
+
+
+def _without(made: Project, program: str) -> str:
+    """A folder with links to all that PATH names, but one program."""
+    folder = made.path.parent / "programs"
+    folder.mkdir()
+    for each in os.environ["PATH"].split(os.pathsep):
+        for name in os.listdir(each) if os.path.isdir(each) else ():
+            if name != program and not os.path.lexists(folder / name):
+                os.symlink(os.path.join(each, name), folder / name)
+    return str(folder)
