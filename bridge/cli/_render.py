@@ -284,7 +284,15 @@ def _minutes(seconds: float) -> str:
 
 def preview(opened: Opened) -> int:
     """Print what would run on stdout, and on stderr what is to be known of it. Touches nothing."""
+    from bridge.turn.driver import in_box
+    from bridge.turn.tool import Command
+
     lines, what = opened.preview()
+    begun = opened.begun()
+    if begun is not None and isinstance(what, Command) and (boxed := in_box(what, begun[1])) is not None:
+        files = (f"{os.path.join(boxed.folder, name)}:\n{text}" for name, text in boxed.files.items())
+        lines = [*lines, f"variables in the box: {', '.join(sorted(boxed.inside))}", *files]
+        what = Command(boxed.argv, what.stdin)
     say(*lines)
     write(what if isinstance(what, bytes) else _shell_line(what.argv, what.stdin))
     return 0

@@ -40,6 +40,11 @@ class Box:
     def name(self) -> str:
         return self.wanted.provider
 
+    @property
+    def has_programs(self) -> bool:
+        """The programs in it are its image's, and not this machine's."""
+        return bool(self.wanted.image)
+
     def contents(self, programs: Sequence[str], env: Mapping[str, str], reads: Sequence[str] = ()) -> Contents:
         """Say what would be in it for these programs; `reads`: files that they read beside."""
         wanted = replace(self.wanted, read=(*self.wanted.read, *reads))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from bridge.sandbox.containers import EMPTY, EMPTY_TAR
 from bridge.sandbox.contents import bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from bridge.process.ask import Ran
     from bridge.sandbox.containers import Client
@@ -82,12 +83,16 @@ def probe(wanted: Wishes, env: Mapping[str, str], *, patience: float = 30.0) -> 
     return None if ran.ok else _told(provider, ran)
 
 
-def available(wanted: Wishes, env: Mapping[str, str]) -> Iterator[tuple[Provider, str | None]]:
-    """Say of each provider that is installed whether it works here, and else why not."""
-    for provider, needs in _NEEDS.items():
-        if shutil.which(next(iter(needs)), path=env.get("PATH")) is not None:
-            each = wanted if provider == wanted.provider else replace(wanted, provider=provider, image="")
-            yield provider, probe(each, env, patience=5.0)
+def available(wanted: Wishes, env: Mapping[str, str]) -> dict[Provider, str | None]:
+    """Say of each provider that is installed why it can't be used here; None: it can. All are tried at once."""
+
+    def tried(provider: Provider) -> str | None:
+        each = wanted if provider == wanted.provider else replace(wanted, provider=provider, image="")
+        return probe(each, env, patience=5.0)
+
+    there = [each for each in _NEEDS if shutil.which(each, path=env.get("PATH")) is not None]
+    with ThreadPoolExecutor(len(_NEEDS)) as pool:
+        return dict(zip(there, pool.map(tried, there), strict=True))
 
 
 def _image(client: Client, wanted: Wishes, env: Mapping[str, str], patience: float) -> str | None:

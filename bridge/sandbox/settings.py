@@ -32,7 +32,7 @@ class Wishes:
         write, read: further folders and files, as they were given.
         env: further variables, by name.
         network: ``on``, ``off``, or the hosts that may be reached.
-        image: of a container; '': one with nothing in it but this machine's programs.
+        image: of a container; '': one with nothing in it but this machine's programs, or no container.
         memory_mb, processes: bounds of a turn; 0: none.
     """
 
@@ -86,6 +86,8 @@ def wishes(
     )
     wanted = replace(found, provider=_provider(*chosen), write=(*found.write, *write))
     wanted = replace(wanted, env=(*found.env, *(_name(each, "--sandbox-env") for each in variables)))
+    if wanted.provider not in ("docker", "podman"):
+        wanted = replace(wanted, image="")
     if network is not None:
         wanted = replace(wanted, network=_network(network, "--sandbox-network"))
     if isinstance(wanted.network, tuple) and wanted.boxed and wanted.provider != "srt":

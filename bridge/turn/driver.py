@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.sandbox.boxed import Boxed
     from bridge.stream.display import LiveFilter
     from bridge.turn.tool import Event, TurnRequest, TurnSettings
 
@@ -120,6 +121,20 @@ def build_command(
     return Command(os_arguments(argv), stdin.encode("utf-8", "surrogateescape") if stdin else None, live)
 
 
+def in_box(command: Command, settings: TurnSettings) -> Boxed | None:
+    """The command of one turn in the box of these settings; None: there is none.
+
+    Raises:
+        ProgramNotFound, ProgramNotStarted: it isn't there, or can't be executed.
+        ConfigurationError: what is to be let in isn't there.
+    """
+    if settings.box is None:
+        return None
+    env = settings.environment
+    argv = command.argv if settings.box.has_programs else resolve(command.argv, cwd=settings.project, env=env)
+    return settings.box.command(argv, env)
+
+
 class DriverTool:
     """Runs a driver's CLI. Its first turn shows that the driver and the CLI work at all: what fails then is raised;
     what worked before and fails later is a failed turn, no more.
@@ -165,7 +180,8 @@ class DriverTool:
                 self.driver, settings, request.prompt, context=request.context, session=request.session
             )
             env = settings.environment
-            check_sizes(resolve(command.argv, cwd=settings.project, env=env), env)
+            if settings.box is None or not settings.box.has_programs:
+                check_sizes(resolve(command.argv, cwd=settings.project, env=env), env)
         except (HookError, ProgramNotFound, ProgramNotStarted) as error:
             if request.first:
                 raise
@@ -224,8 +240,7 @@ class _Running:
         assert logs.stderr is not None
         argv, env = command.argv, settings.environment
         standing: AbstractContextManager[None] = nullcontext()
-        if settings.box is not None:
-            boxed = settings.box.command(resolve(argv, cwd=settings.project, env=env), env)
+        if (boxed := in_box(command, settings)) is not None:
             argv, env, standing = boxed.argv, dict(boxed.env), boxed.standing()
         with (
             standing,

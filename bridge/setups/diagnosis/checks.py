@@ -19,6 +19,8 @@ from bridge.files import stays_inside
 from bridge.git import ignore as ignoring
 from bridge.loop import runs
 from bridge.process import leftovers, table
+from bridge.sandbox.probes import available, probe
+from bridge.sandbox.settings import wishes
 from bridge.setups import unserved as others
 from bridge.setups.diagnosis import Case, DoctorCheck, Examined, Skipped, ask, failed, failed_with, passed, warned
 from bridge.setups.projects import at_work, project_lock
@@ -148,10 +150,24 @@ def _in_the_way(project: Path) -> Iterator[Path]:
                 yield path
 
 
+def boxes(case: Case) -> Examined:
+    """What ``--sandbox`` can have here. Where the user's settings ask for one, no loop starts without it."""
+    wanted = wishes(case.env)
+    found = available(wanted, case.env)
+    if wanted.boxed:
+        problem = found[wanted.provider] if wanted.provider in found else probe(wanted, case.env)
+        if problem is not None:
+            what, _, hint = problem.partition("\n  next: ")
+            return failed(what, hint)
+    lines = (f"{name} works" if why is None else why.splitlines()[0] for name, why in found.items())
+    return passed("\n".join(lines) or "none is installed")
+
+
 MACHINE: Mapping[str, DoctorCheck[Case]] = {
     "bash-available": DoctorCheck("bash available", bash),
     "jq-available": DoctorCheck("jq available", jq),
     "disk-space": DoctorCheck("disk space", disk),
+    "boxes": DoctorCheck("boxes that can be made here (--sandbox)", boxes, timeout=60.0),
     "links": DoctorCheck("no link leads the loop out of the project", links),
 }
 """What every setup asks of a machine, and of a folder, by stable ids."""
