@@ -35,6 +35,9 @@ _OURS = {name for key in KEYS for name in (key.name, key.alias)} | set(driver_co
     "LOCALAPPDATA",
 }
 
+NO_PROVIDER = "makes no boxes on this machine"
+"""Why what is true of a provider of boxes isn't tried."""
+
 NO_BOX = "no namespaces on this machine"
 """Why what a judged script can reach isn't tried."""
 

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,20 +53,18 @@ class Boxed:
         Raises:
             bridge.errors.BridgeError: the folder can't be made.
         """
-        try:
+        with ExitStack() as behind:
             if self.folder:
                 with usable(f"the folder {self.folder}"):
-                    os.mkdir(self.folder, 0o700)
+                    os.mkdir(self.folder, 0o700)  # not one that somebody else has put there
+                    behind.callback(shutil.rmtree, self.folder, ignore_errors=True)
                     os.mkdir(os.path.join(self.folder, srt.TEMPORARY), 0o700)
                     for name, text in self.files.items():
                         with open(os.path.join(self.folder, name), "xb") as file:
                             file.write(os.fsencode(text))
-            yield
-        finally:
             for command in self.cleanup:
-                ask(command, cwd="/", env=self.env, patience=_PATIENCE)
-            if self.folder:
-                shutil.rmtree(self.folder, ignore_errors=True)
+                behind.callback(ask, command, cwd="/", env=self.env, patience=_PATIENCE)
+            yield
 
 
 def boxed(

@@ -1,0 +1,85 @@
+"""The providers of boxes on this machine, and a home with a project in it to box turns of."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from bridge.process.ask import ask
+from bridge.sandbox.box import Box
+from bridge.sandbox.probes import probe
+from bridge.sandbox.settings import Wishes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from bridge.process.ask import Ran
+    from bridge.sandbox.policy import Provider
+
+_CONF = """\
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+[engine]
+runtime = "{runtime}"
+"""
+
+
+@cache
+def usable(provider: Provider, conf: Path) -> Mapping[str, str] | None:
+    """Variables with which a provider works here, or None. Podman may want another runtime, and lower limits."""
+    tried: list[dict[str, str]] = [{}]
+    if provider == "podman":
+        for runtime in filter(shutil.which, ("crun", "runc")):
+            path = conf / f"{runtime}.conf"
+            path.write_text(_CONF.format(runtime=runtime))
+            tried.append({"CONTAINERS_CONF": str(path)})
+    for more in tried:
+        if probe(Wishes(provider=provider), {**os.environ, **more}) is None:
+            return more
+    return None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A home, and a project in it."""
+
+    home: Path
+    project: Path
+    wanted: Wishes
+    env: Mapping[str, str]
+
+    def wants(self, **more: object) -> Place:
+        return replace(self, wanted=replace(self.wanted, **more))  # type: ignore[arg-type]
+
+    @property
+    def box(self) -> Box:
+        return Box(self.project, self.wanted, (".ralph/logs",))
+
+    def turn(self, script: str, *words: str, stdin: bytes = b"") -> Ran:
+        """Run a bash script as the CLI of a turn, to its end."""
+        program = self.home / "bin/claude"
+        program.write_text(f"#!/bin/bash\n{script}")
+        program.chmod(0o755)
+        boxed = self.box.command([str(program), *words], self.env)
+        with boxed.standing():
+            return ask(boxed.argv, cwd=self.project, env=boxed.env, stdin=stdin, patience=100)
+
+
+def make_place(folder: Path, provider: Provider, more: Mapping[str, str]) -> Place:
+    home = folder / "home"
+    project = home / "my próject, x"
+    for name in (".ssh", ".claude", "bin", "other"):
+        (home / name).mkdir(parents=True)
+    (home / ".ssh/id").write_text("secret")
+    (home / ".claude/settings.json").write_text("{}")
+    (project / ".ralph/logs").mkdir(parents=True)
+    (project / ".ralph/PROMPT.md").write_text("Go on.\n")
+    path = f"{home}/bin:{os.environ['PATH']}"
+    env = {**os.environ, **more, "HOME": str(home), "PATH": path, "AWS_SECRET_ACCESS_KEY": "s"}
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True, env=env)
+    return Place(home, project, Wishes(provider=provider, memory_mb=512, processes=200), env)

@@ -1,0 +1,33 @@
+"""A place for each provider that works here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.machine import NO_PROVIDER
+from tests.sandbox.boxes import make_place, usable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.sandbox.policy import Provider
+    from tests.sandbox.boxes import Place
+
+
+@pytest.fixture(scope="session")
+def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("containers-conf")
+
+
+@pytest.fixture
+def place_for(tmp_path: Path, conf: Path) -> Callable[[Provider], Place]:
+    def make(provider: Provider) -> Place:
+        more = usable(provider, conf)
+        if more is None:
+            pytest.skip(f"{provider}: {NO_PROVIDER}")
+        return make_place(tmp_path, provider, more)
+
+    return make

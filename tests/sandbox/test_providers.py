@@ -1,0 +1,196 @@
+"""Turns in real boxes of docker, podman and srt: what they see, what they can change, how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import ProgramTimeout
+from bridge.process.program import Graces, Program
+from tests.command import MAIN
+from tests.examples import until
+from tests.sandbox.boxes import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.sandbox.policy import Provider
+
+CONTAINERS = ("docker", "podman")
+
+
+@pytest.fixture(params=[*CONTAINERS, "srt"])
+def place(request: pytest.FixtureRequest, place_for: Callable[[Provider], Place]) -> Place:
+    return place_for(request.param)
+
+
+@pytest.fixture(params=CONTAINERS)
+def container(request: pytest.FixtureRequest, place_for: Callable[[Provider], Place]) -> Place:
+    return place_for(request.param)
+
+
+def names(place: Place) -> list[str]:
+    """Names of containers that are there."""
+    words = [place.wanted.provider, "ps", "--all", "--format", "{{.Names}}"]
+    return subprocess.run(words, env=place.env, check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_the_project_can_be_written_and_the_rest_of_the_home_is_not_there(place: Place) -> None:
+    ran = place.turn(
+        "echo work > work.txt; echo state > ~/.claude/state; pwd; ls -A ~; cat ~/.ssh/id; env; ps -A -o comm="
+    )
+    said = ran.text
+    assert (place.project / "work.txt").read_text() == "work\n"
+    assert (place.project / "work.txt").stat().st_uid == os.getuid()
+    assert (place.home / ".claude/state").read_text() == "state\n"
+    assert said.startswith(f"{place.project}\n")
+    lines = said.splitlines()
+    assert ".claude" in lines
+    assert not {".ssh", "other", "secret"} & {*lines}
+    assert not [line for line in lines if line.startswith("AWS_SECRET_ACCESS_KEY")]
+    assert not [line for line in lines if line.startswith("python")]
+    assert "IS_SANDBOX=1" in lines
+
+
+def test_what_others_run_later_stays_as_it_is(place: Place) -> None:
+    ran = place.turn(
+        "for each in .git/hooks/pre-commit .git/config .ralph/logs/x ~/.claude/settings.json /etc/hosts; do\n"
+        '(echo evil >> "$each") 2>/dev/null && echo "wrote $each"; done\n'
+        "mv .git .git2 2>/dev/null && echo moved; echo end"
+    )
+    assert ran.text == "end"
+    assert not (place.project / ".git/hooks/pre-commit").exists()
+    assert (place.home / ".claude/settings.json").read_text() == "{}"
+
+
+def test_git_works_in_it(place: Place) -> None:
+    ran = place.turn(
+        "echo x > x; git add x && git -c user.name=n -c user.email=e commit -qm one && git log --format=%s"
+    )
+    assert (ran.status, ran.text) == (0, "one"), ran.err
+
+
+def test_status_words_and_stdin_of_any_length_pass(place: Place) -> None:
+    given = b"\xff" + b"line\n" * 60_000
+    ran = place.turn('printf "<%s>" "$@"; wc -c; exit 7', "a  b", "", "ü'\"$x`\n;", "x" * 100_000, stdin=given)
+    assert ran.status == 7
+    head, tail = "<a  b><><ü'\"$x`\n;>", str(len(given))
+    assert ran.text.startswith(head)
+    assert ran.text.endswith(f"x>{tail}")
+
+
+def test_without_network_there_is_a_loopback_and_no_more(place: Place) -> None:
+    ran = place.wants(network="off").turn(
+        "cat /proc/net/dev; (: > /dev/tcp/1.1.1.1/53) 2>/dev/null && echo reached"
+    )
+    found = [line.split(":")[0].strip() for line in ran.text.splitlines() if ":" in line]
+    assert found == ["lo"]
+    assert "reached" not in ran.text
+
+
+def test_memory_and_processes_are_bounded(container: Place) -> None:
+    ran = container.turn(
+        "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null\n"
+        "cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null"
+    )
+    assert ran.text.split() == [str(512 * 1024 * 1024), "200"]
+
+
+def test_it_has_no_privileges(container: Place) -> None:
+    ran = container.turn("grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status; touch /x /usr/x; echo end")
+    words = ran.text.split()
+    assert words == ["CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1", "end"]
+
+
+def test_programs_of_temporary_folders_run_and_folders_of_the_home_can_be_made(container: Place) -> None:
+    ran = container.turn(
+        'printf "#!/bin/sh\\necho ran" > /tmp/x; chmod +x /tmp/x; /tmp/x\n'
+        "mkdir -p ~/.cache/a ~/.local/x && echo made"
+    )
+    assert ran.text.split() == ["ran", "made"], ran.err
+
+
+def test_a_project_behind_a_link_is_found_at_both_places(container: Place) -> None:
+    link = container.home.parent / "link"
+    link.symlink_to(container.project)
+    linked = Place(container.home, link, container.wanted, container.env)
+    ran = linked.turn(f"echo x > {link}/through; cat through; touch {link}/.git/hooks/x; pwd -P")
+    assert ran.text.splitlines() == ["x", str(container.project)]
+    assert not (container.project / ".git/hooks/x").exists()
+
+
+def test_a_container_hears_signals_and_ends_with_its_deadline(container: Place) -> None:
+    """One that obeys is asked; one that doesn't is gone all the same."""
+    before = names(container)
+    for script, heard in (("trap 'echo int > heard; exit 3' INT", True), ("trap '' INT TERM; rm -f heard", False)):
+        program = container.home / "bin/claude"
+        program.write_text(f"#!/bin/bash\n{script}\necho begun\nwhile :; do sleep 0.1; done\n")
+        program.chmod(0o755)
+        boxed = container.box.command([str(program)], container.env)
+        graces = Graces(20.0, 20.0, 5.0) if heard else Graces(0.2, 0.2, 5.0)
+        errors = container.home.parent / "errors"
+        with (
+            boxed.standing(),
+            Program(
+                boxed.argv, cwd=container.project, env=boxed.env, stderr_path=errors, timeout=15, graces=graces
+            ) as running,
+            pytest.raises(ProgramTimeout),
+        ):
+            list(running.lines())
+        assert running.status is not None
+        assert (container.project / "heard").exists() == heard
+        assert names(container) == before
+
+
+def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_killed(
+    place_for: Callable[[Provider], Place],
+) -> None:
+    place = place_for("srt")
+    program = place.home / "bin/claude"
+    program.write_text("#!/bin/bash\necho begun\nexec sleep 98761.25\n")
+    program.chmod(0o755)
+    before = sorted(path.name for path in place.project.iterdir())
+    boxed = place.box.command([str(program)], place.env)
+    with (
+        boxed.standing(),
+        Program(boxed.argv, cwd=place.project, env=boxed.env, stderr_path=place.home.parent / "errors") as running,
+    ):
+        assert next(iter(running.lines())) == b"begun\n"
+        until(_sleeping)
+    until(lambda: not _sleeping())
+    assert not Path(boxed.folder).exists()
+    assert sorted(path.name for path in place.project.iterdir()) == before
+
+
+def _sleeping() -> list[str]:
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if each.read_bytes() == b"sleep\0" + b"98761.25\0":
+                found.append(each.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_ctrl_c_ends_a_loop_with_its_container(place_for: Callable[[Provider], Place]) -> None:
+    place = place_for("podman")
+    before = names(place)
+    program = place.home / "bin/claude"
+    program.write_text(
+        '#!/bin/bash\ncase " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac\n'
+        "trap 'echo int > heard; exit 3' INT\nsleep 0.5\necho > begun\nwhile :; do sleep 0.1; done\n"
+    )
+    program.chmod(0o755)  # it waits a moment: podman passes on no signals before it has seen the container start
+    words = [*MAIN, "run", "--driver", "claude-code", "--sandbox", "podman", "--no-live"]
+    with subprocess.Popen(words, cwd=place.project, env=place.env) as loop:
+        until(lambda: (place.project / "begun").exists() or loop.poll() is not None)
+        loop.send_signal(signal.SIGINT)
+        assert loop.wait(60) == 130
+    assert (place.project / "heard").exists()
+    assert names(place) == before
