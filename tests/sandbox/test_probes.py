@@ -34,7 +34,8 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 def says(env: Mapping[str, str], name: str, words: str = "", status: int = 1, *, has_image: bool = True) -> None:
     """Have a program of a provider say something."""
-    program = f'#!/bin/bash\n[[ "$1 $2" == "image inspect" ]] && exit 0\ncat >&2 <<"."\n{words}\n.\n'
+    look = '[[ "$1 $2" == "image inspect" ]] && exit 0\n' if has_image else ""
+    program = f'#!/bin/bash\n{look}cat >&2 <<"."\n{words}\n.\n'
     path = os.path.join(env["PATH"], name)
     with open(path, "w") as file:
         file.write(f"{program}exit {status}\n")
