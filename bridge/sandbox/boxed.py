@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import stat
 import sys
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ class Boxed:
         absent: protected paths that weren't there when it was made.
         folder: a private one that is there while it runs, with `files` in it by name; '': none is needed.
         cleanup: commands that end what is left of it, for when nobody could.
+        ghosts: empty files and folders that its provider may leave behind.
     """
 
     argv: tuple[str, ...]
@@ -45,6 +47,7 @@ class Boxed:
     folder: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     cleanup: tuple[tuple[str, ...], ...] = ()
+    ghosts: tuple[str, ...] = ()
 
     @contextmanager
     def standing(self) -> Iterator[None]:
@@ -62,6 +65,7 @@ class Boxed:
                     for name, text in self.files.items():
                         with open(os.path.join(self.folder, name), "xb") as file:
                             file.write(os.fsencode(text))
+            behind.callback(_remove_empty, self.ghosts)
             for command in self.cleanup:
                 behind.callback(ask, command, cwd="/", env=self.env, patience=_PATIENCE)
             yield
@@ -90,8 +94,21 @@ def boxed(
         own = [tree_of(os.path.realpath(program), policy.home)] if program else []
         files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)
         inside = srt.environment(policy, folder)
-        return Boxed(tuple(srt.command(folder, linux=linux)), inside, inside, absent, folder, files)
+        around = {**inside, "TMPDIR": folder} if linux else inside  # for its sockets, which it leaves there
+        ghosts = tuple(p for p in (os.path.join(policy.cwd, e) for e in srt.PLACEHOLDERS) if not os.path.lexists(p))
+        command = tuple(srt.command(folder, linux=linux))
+        return Boxed(command, around, inside, absent, folder=folder, files=files, ghosts=ghosts)
     return Boxed(tuple(bwrap.command(policy, argv)), policy.env, policy.env, absent)
+
+
+def _remove_empty(paths: Sequence[str]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode):
+                os.rmdir(path)
+            elif stat.S_ISREG(status.st_mode) and not status.st_size:
+                os.unlink(path)
 
 
 def _user(client: Client, env: Mapping[str, str]) -> str:

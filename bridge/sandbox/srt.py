@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 SETTINGS, SCRIPT, TEMPORARY = "settings.json", "turn.sh", "tmp"
 """What lies in the private folder of a turn."""
 
+PLACEHOLDERS = (
+    *(".claude/commands", ".claude/agents", ".claude", ".vscode", ".idea", ".mcp.json"),
+    *(".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc", ".zprofile", ".profile", ".ripgreprc"),
+)
+"""What srt itself puts into the project, empty, where it isn't there, and leaves behind when it is killed."""
+
 _SHOWN = (
     *("/dev", "/proc", "/sys", "/tmp", "/usr", "/etc"),  # noqa: S108
     *("/private", "/System", "/Library", "/Applications", "/cores"),  # of macOS

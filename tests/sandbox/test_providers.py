@@ -147,18 +147,20 @@ def test_a_container_hears_signals_and_ends_with_its_deadline(container: Place) 
         assert names(container) == before
 
 
-def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_killed(
-    place_for: Callable[[Provider], Place],
+@pytest.mark.parametrize("graces", [Graces(), Graces(0.0, 0.0, 5.0)], ids=["asked", "killed"])
+def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_ended(
+    place_for: Callable[[Provider], Place], graces: Graces
 ) -> None:
     place = place_for("srt")
     program = place.home / "bin/claude"
     program.write_text("#!/bin/bash\necho begun\nexec sleep 98761.25\n")
     program.chmod(0o755)
     before = sorted(path.name for path in place.project.iterdir())
+    errors = place.home.parent / "errors"
     boxed = place.box.command([str(program)], place.env)
     with (
         boxed.standing(),
-        Program(boxed.argv, cwd=place.project, env=boxed.env, stderr_path=place.home.parent / "errors") as running,
+        Program(boxed.argv, cwd=place.project, env=boxed.env, stderr_path=errors, graces=graces) as running,
     ):
         assert next(iter(running.lines())) == b"begun\n"
         until(_sleeping)
