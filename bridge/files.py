@@ -39,6 +39,7 @@ ANYWHERE = "/"
 LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""
 
+_observers: list[Callable[[str, bytes | None], None]] = []
 _roots: dict[str, str] = {}
 _bounds: dict[str, str] = {}
 
@@ -374,14 +375,33 @@ def write_atomic(
                 os.fchmod(file.fileno(), _mode(found) if mode is None else mode)
                 os.fsync(file.fileno())
                 if not named and _moved_by(scratch, file.fileno(), temporary, folder, name, root):
+                    _observe(path, content)
                     return
                 if not named:
                     _link(file.fileno(), temporary, folder)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            _observe(path, content)
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=folder)
             raise
+
+
+@contextmanager
+def observed(see: Callable[[str, bytes | None], None]) -> Iterator[None]:
+    """Have `see` called with the path, without links in its folder, and the contents of each file that
+    :func:`write_atomic` replaces while the block runs; None: it is deleted, or moved away."""
+    _observers.append(see)
+    try:
+        yield
+    finally:
+        _observers.remove(see)
+
+
+def _observe(path: AnyPath, data: bytes | None) -> None:
+    for see in _observers:
+        folder, name = os.path.split(os.path.abspath(path))
+        see(os.path.join(os.path.realpath(folder), name), data)
 
 
 def _moved_by(
@@ -437,6 +457,7 @@ def delete(path: AnyPath, *, missing: bool = True) -> None:
     """Delete a file, or a link and not what it leads to; one that is missing only counts without `missing`."""
     with suppress(*[FileNotFoundError] * missing), _located(path, follow=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
+        _observe(path, None)
 
 
 def delete_folder(path: AnyPath, *, contents: bool = False) -> None:
@@ -457,6 +478,7 @@ def move(old: AnyPath, new: AnyPath) -> None:
         if (found := _seen(folder, new_name)) is not None and not stat.S_ISLNK(found.st_mode):
             _regular(found, new)
         os.replace(name, new_name, src_dir_fd=from_folder, dst_dir_fd=folder)
+        _observe(old, None)
 
 
 def link(old: AnyPath, new: AnyPath) -> None:

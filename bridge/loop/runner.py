@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Policy
     from bridge.loop.settings import LoopSettings
+    from bridge.sandbox.guard import Guard
     from bridge.stream.analysis import PermanentFailure
     from bridge.turn.tool import Tool, TurnRequest, TurnResult
 
@@ -119,6 +120,8 @@ class _Loop(Generic[S, O]):
         self.under_way: TurnRecord | None = None
         self.begun = 0
         self.began = clock.monotonic()
+        box = settings.box
+        self.guard: Guard | None = None if box is None else box.guard(settings.environment, self.store.logs)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         self.settings.caps.check(self.tool.name)
@@ -194,6 +197,9 @@ class _Loop(Generic[S, O]):
             reason = ending.reason
         turn = None
         with suppress(BridgeError):
+            for line in self.guard.after(self.begun) if self.guard is not None else ():
+                self.store.record(Notice(line))
+        with suppress(BridgeError):
             if self.under_way is not None:
                 turn = self._keep(interrupted(self.under_way, reason, self._now()))
         self.under_way = None
@@ -254,6 +260,7 @@ class _Loop(Generic[S, O]):
         began = self.clock.monotonic()
         command, result = yield from self._turn(request, plan, tree)
         self.turned = True
+        yield from self._undone(request.number)
         turn = Turn(
             tool=self.tool,
             request=request,
@@ -273,6 +280,8 @@ class _Loop(Generic[S, O]):
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
+        if self.guard is not None:
+            self.guard.before(command.argv[:1])  # checks and reviews run there, too
         outcome = self.handler.check(outcome, turn)
         self.state, decision = self.policy.decide(self.state, outcome, self._moment())
         worked = watch.worked(turn, outcome) if self.settings.limits.max_idle else None
@@ -311,7 +320,14 @@ class _Loop(Generic[S, O]):
             yield from self._tell(DenialHelp(request.number, refused, self.tool.denial_help()))
         if decision.verdict is Verdict.CONTINUE and decision.reason == "":
             self.state = yield from self._between(outcome, turn)
+        yield from self._undone(request.number, walk=False)
         return decision
+
+    def _undone(self, turn: int, *, walk: bool = True) -> Generator[LoopEvent, None, None]:
+        """Put back what a turn in a box had no business to change, before anybody reads it."""
+        if self.guard is not None:
+            for line in self.guard.after(turn, walk=walk):
+                yield from self._tell(Notice(line))
 
     def _turn(
         self, request: TurnRequest, plan: Plan | None, tree: TreeState | None
@@ -329,7 +345,10 @@ class _Loop(Generic[S, O]):
                     event = self._started(request, command, plan, tree)
                 elif isinstance(event, RunProgress):
                     self.active.renew()
+                began = isinstance(event, IterationStarted)
                 yield from self._tell(event)
+                if began and self.guard is not None:
+                    self.guard.before(command.argv[:1])
 
     def _started(
         self, request: TurnRequest, command: Command, plan: Plan | None, tree: TreeState | None

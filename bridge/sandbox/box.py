@@ -16,6 +16,7 @@ from bridge.sandbox.probes import probe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bridge.sandbox.guard import Guard
     from bridge.sandbox.settings import Wishes
 
 _PATIENCE = 20.0
@@ -69,6 +70,12 @@ class Box:
             [argv[0], *also], env, (*(each for each in argv[1:2] if os.path.isfile(each)), *reads)
         )
         return boxed(self.wanted.provider, found.policy, argv, env, found.absent)
+
+    def guard(self, env: Mapping[str, str], logs: Path) -> Guard:
+        """Give what looks behind the turns of a run, for what the box can't hold; see there."""
+        from bridge.sandbox.guard import Guard
+
+        return Guard(self, env, logs)
 
     def git_folders(self, env: Mapping[str, str]) -> list[Path]:
         """The project's git folder and the one that all work trees share; asked once."""

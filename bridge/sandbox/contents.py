@@ -45,10 +45,12 @@ class Contents:
 
     Attributes:
         policy: of the box.
+        guarded: all protected paths, without links in their folders where those are the project's.
         absent: protected paths that aren't there: nobody can mount over them, so they have to be looked for.
     """
 
     policy: Policy
+    guarded: tuple[str, ...]
     absent: tuple[str, ...]
 
 
@@ -105,9 +107,8 @@ def compose(
         processes=wanted.processes or None,
         image=wanted.image,
     )
-    return Contents(
-        policy=policy, absent=tuple(each for each in dict.fromkeys(guarded) if not os.path.lexists(each))
-    )
+    known = tuple(dict.fromkeys(os.path.normpath(each) for each in guarded))
+    return Contents(policy=policy, guarded=known, absent=tuple(each for each in known if not os.path.lexists(each)))
 
 
 def bare(wanted: Wishes, env: Mapping[str, str]) -> Policy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from bridge.stream.analysis import iso
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from bridge.sandbox.box import Box
@@ -194,10 +196,11 @@ def run_command(
     """
     began = time.monotonic()
     argv: Sequence[str] = ("bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command)
+    standing: AbstractContextManager[None] = nullcontext()
     if box is not None:
         boxed = box.command(argv, env)
-        argv, env = boxed.argv, boxed.env
-    with TemporaryDirectory(prefix="ralph-bridge-gate-") as folder:
+        argv, env, standing = boxed.argv, boxed.env, boxed.standing()
+    with standing, TemporaryDirectory(prefix="ralph-bridge-gate-") as folder:
         program = Program(
             argv,
             cwd=project,

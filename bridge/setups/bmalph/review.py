@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -161,13 +162,14 @@ def _command(driver: LoopDriver, prompt: str, context: str, usual_tools: str) ->
 
 
 def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[bytes, int]:
-    with TemporaryDirectory(prefix="ralph-bridge-review-") as folder:
+    with TemporaryDirectory(prefix="ralph-bridge-review-") as folder, ExitStack() as stack:
         errors = Path(folder) / "stderr"
         try:
             env = settings.environment
             if settings.box is not None:
                 boxed = settings.box.command(resolve(argv, cwd=settings.project, env=env), env)
                 argv, env = boxed.argv, dict(boxed.env)
+                stack.enter_context(boxed.standing())
             program = Program(
                 argv,
                 cwd=settings.project,

@@ -1,0 +1,170 @@
+"""What mounts can't hold, looked for behind each turn in a box, before the host reads anything of the project.
+
+A protected path that wasn't there can't be mounted over, a file that the host replaces by a rename loses its mount,
+and no mount keeps an agent from setting bits on its own files. What it had no business to change is put back as it
+was, or as this process has written it since; what lay there instead is kept, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import ProjectUnusable
+from bridge.files import observed, usable
+from bridge.sandbox.seen import Seen, look, put_back, set_aside, unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from bridge.sandbox.box import Box
+
+_MOST_FILES = 200_000
+_MOST_SECONDS = 5.0
+_CLOCK_LAG = 20_000_000
+"""Nanoseconds by which the file system's clock may be behind ours."""
+_SHOWN = "live.log"
+"""Written while a turn runs, shown to people, and believed by nobody."""
+_HELD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Guard:
+    """Of one run's turns: :meth:`before` and :meth:`after` enclose what runs in the box.
+
+    Args:
+        box: that they run in.
+        env: of this process.
+        logs: the folder of the run's logs, where what is taken away goes.
+    """
+
+    def __init__(self, box: Box, env: Mapping[str, str], logs: Path) -> None:
+        self._box, self._env = box, env
+        self._top, self._logs = os.path.realpath(box.project), os.path.realpath(logs)
+        self._writable: list[str] = []
+        self._seen: dict[str, Seen] = {}
+        self._parents: dict[str, Seen] = {}
+        self._written: dict[str, bytes | None] = {}
+        self._since = time.time_ns() - _CLOCK_LAG
+        self._held = ExitStack()
+        self._armed = False
+
+    def before(self, programs: Sequence[str]) -> None:
+        """Take in how things are; what the functions of :mod:`bridge.files` write from now on is remembered."""
+        self._held.close()
+        self._written = {}
+        contents = self._box.contents(programs, self._env)
+        writable = contents.policy.writable
+        self._writable = [each for each in writable if not any(each.startswith(f"{above}/") for above in writable)]
+        paths = {each for each in contents.guarded if os.path.basename(each) != _SHOWN}
+        paths |= {os.path.realpath(each) for each in paths if os.path.islink(each)}
+        self._parents = {each: look(each, most=0) for path in paths for each in _parents(path, self._top)}
+        self._seen = {each: look(each, without=self._logs) for each in sorted(paths)}
+        for each in self._seen:  # held open, an inode can't become another file's
+            with suppress(OSError):
+                self._held.callback(os.close, os.open(each, _HELD))
+        self._held.enter_context(observed(self._written.__setitem__))
+        self._armed = True
+
+    def after(self, turn: int, *, walk: bool = True) -> Iterator[str]:
+        """Undo what wasn't the turn's to change, and give a sentence about each.
+
+        Args:
+            turn: its number. walk: look at all files of the project, too.
+
+        Raises:
+            ProjectUnusable: something of it can't be undone.
+        """
+        if not self._armed:
+            return
+        self._armed = False
+        aside = os.path.join(self._logs, "undone", f"{turn}-{time.time_ns()}")
+        written = self._written
+        self._held.close()
+        for path, was in sorted(self._parents.items()):
+            if (was.what == "link") != os.path.islink(path) or (was.what == "link" and was != look(path)):
+                yield self._undo(path, was, aside)
+        for path, was in self._seen.items():
+            if path in written:
+                data = written[path]
+                was = Seen() if data is None else Seen("file", mode=was.mode or 0o644, data=data)
+                changed = was != look(path, most=len(data or b""))
+            else:
+                changed = not unchanged(path, was, self._logs)
+            if changed:
+                yield self._undo(path, was, aside)
+        if walk:
+            since, self._since = self._since, time.time_ns() - _CLOCK_LAG
+            yield from self._walked(since, aside)
+
+    def _undo(self, path: str, was: Seen, aside: str) -> str:
+        kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
+        name = self._name(path)
+        if was.what == "other" or (was.what == "file" and was.data is None):
+            raise ProjectUnusable(
+                f"the turn had changed {name}, and there is no copy to put back: what lies there now was moved to"
+                f" {kept}\n  next: put it back by hand, or from version control"
+            )
+        with usable(name):
+            put_back(path, was)
+        instead = f"; what lay there is in {self._name(kept)}" if kept else ""
+        return f"the turn had changed {name}, which is not its to change: undone{instead}"
+
+    def _name(self, path: str) -> str:
+        return os.path.relpath(path, self._top) if path.startswith(f"{self._top}/") else path
+
+    def _walked(self, since: int, aside: str) -> Iterator[str]:
+        """Look for files that run as their owner, whoever starts them, and for pipes where git would wait."""
+        until, left = time.monotonic() + _MOST_SECONDS, _MOST_FILES
+        folders = [*self._writable]
+        while folders:
+            folder = folders.pop()
+            for entry in _entries(folder, since):
+                left -= 1
+                if not entry.is_dir(follow_symlinks=False):
+                    if line := self._file(entry, since, aside):
+                        yield line
+                elif not folder.endswith("/.git/objects") and entry.path != os.path.dirname(aside):
+                    folders.append(entry.path)
+            if folders and (left < 0 or time.monotonic() > until):
+                yield f"not all of {self._top} was looked at for files with the setuid bit: it is too large"
+                return
+
+    def _file(self, entry: os.DirEntry[str], since: int, aside: str) -> str:
+        found = entry.stat(follow_symlinks=False)
+        if found.st_ctime_ns < since:
+            return ""
+        name = self._name(entry.path)
+        if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
+            os.chmod(entry.path, stat.S_IMODE(found.st_mode) & 0o777)
+            return f"the turn had set the setuid or setgid bit of {name}: undone"
+        if (
+            not stat.S_ISREG(found.st_mode)
+            and not stat.S_ISLNK(found.st_mode)
+            and ("/.git/" in entry.path or entry.name.startswith(".git"))
+        ):
+            kept = set_aside(entry.path, os.path.join(aside, name.lstrip("/")))
+            return (
+                f"the turn had made {name}, which is no file, and which git would read: moved to {self._name(kept)}"
+            )
+        return ""
+
+
+def _entries(folder: str, since: int) -> list[os.DirEntry[str]]:
+    """What lies in a folder, also in one that the turn has closed; nothing in one that is somebody else's."""
+    with suppress(OSError):
+        found = os.lstat(folder)
+        if found.st_ctime_ns >= since and not os.access(folder, os.R_OK | os.X_OK):
+            os.chmod(folder, stat.S_IMODE(found.st_mode) | 0o700)
+        with os.scandir(folder) as entries:
+            return list(entries)
+    return []
+
+
+def _parents(path: str, top: str) -> Iterator[str]:
+    """The folders on the way to a protected path, in the project."""
+    while (path := os.path.dirname(path)).startswith(f"{top}/"):
+        yield path

@@ -1,0 +1,193 @@
+"""What mounts can't hold is looked for behind a turn, undone, kept, and told of."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import ProjectUnusable
+from bridge.files import write_atomic
+from bridge.sandbox.box import Box
+from bridge.sandbox.guard import Guard
+from bridge.sandbox.settings import Wishes
+from tests.cli.conftest import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PROTECTED = (
+    ".ralph/logs",
+    ".ralph/PROMPT.md",
+    ".ralph/status.json",
+    ".ralph/drivers",
+    ".ralph/agents",
+    "PROMPT.md",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".ralph/logs").mkdir(parents=True)
+    (folder / ".ralph/drivers").mkdir()
+    (folder / ".ralph/drivers/mine.sh").write_text("driver\n")
+    (folder / ".ralph/PROMPT.md").write_text("Do it.\n")
+    (folder / ".ralph/status.json").write_text("{}\n")
+    (folder / "PROMPT.md").symlink_to(".ralph/PROMPT.md")
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    return folder
+
+
+def said(project: Path, tmp_path: Path, act: Callable[[], object]) -> list[str]:
+    """What a guard says of a turn in which something happens."""
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    guard = Guard(Box(project, Wishes(provider="bwrap"), PROTECTED), env, project / ".ralph/logs")
+    guard.before([])
+    act()
+    found = list(guard.after(1))
+    assert list(guard.after(1)) == []  # nothing is armed
+    return found
+
+
+def replaced(path: Path, text: str) -> None:
+    """Put another file there, as a host's editor does, and lose its mount."""
+    (path.parent / "new").write_text(text)
+    (path.parent / "new").rename(path)
+
+
+PLANTS = {
+    ".claude/settings.json": '{"hooks": {}}',
+    ".mcp.json": "{}",
+    ".envrc": "touch marker",
+    ".vscode/tasks.json": "{}",
+    ".ralph/agents/mine.sh": "touch marker",
+    ".git/commondir": "../elsewhere",
+    ".git/config.worktree": "[core]\nfsmonitor = touch marker\n",
+}
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_what_was_not_there_is_moved_aside(project: Path, tmp_path: Path, name: str) -> None:
+    def plant() -> None:
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(PLANTS[name])
+
+    (line,) = said(project, tmp_path, plant)
+    assert line.startswith(
+        f"the turn had changed {name.removesuffix('/tasks.json').removesuffix('/mine.sh')}, which"
+    )
+    assert not (project / name).exists()
+    (kept,) = (each for each in (project / ".ralph/logs/undone").rglob("*") if each.is_file())
+    assert kept.read_text() == PLANTS[name]
+
+
+def test_a_file_that_lost_its_mount_is_put_back_and_one_that_has_it_is_its_user_s(
+    project: Path, tmp_path: Path
+) -> None:
+    prompt = project / ".ralph/PROMPT.md"
+    (line,) = said(project, tmp_path, lambda: replaced(prompt, "Do evil.\n"))
+    assert (
+        ".ralph/PROMPT.md, which is not its to change: undone; what lay there is in .ralph/logs/undone/1-" in line
+    )
+    assert prompt.read_text() == "Do it.\n"
+    assert said(project, tmp_path, lambda: prompt.write_text("Do more.\n")) == []  # nobody in the box could
+    assert said(project, tmp_path, lambda: replaced(prompt, "Do more.\n")) == []
+    os.link(prompt, project / "other")
+    assert len(said(project, tmp_path, lambda: (project / "other").write_text("Do evil.\n"))) == 1
+    assert prompt.read_text() == "Do more.\n"
+
+
+def test_a_file_that_is_gone_and_a_folder_that_is_another_are_put_back(project: Path, tmp_path: Path) -> None:
+    def plant() -> None:
+        (project / ".ralph/PROMPT.md").unlink()
+        (project / ".ralph/drivers").rename(project / "old")
+        (project / ".ralph/drivers").mkdir()
+        (project / ".ralph/drivers/mine.sh").write_text("evil\n")
+
+    assert len(said(project, tmp_path, plant)) == 2
+    assert (project / ".ralph/PROMPT.md").read_text() == "Do it.\n"
+    assert (project / ".ralph/drivers/mine.sh").read_text() == "driver\n"
+
+
+def test_state_files_are_as_the_host_wrote_them_last(project: Path, tmp_path: Path) -> None:
+    status = project / ".ralph/status.json"
+
+    def both() -> None:
+        write_atomic(status, '{"by": "host"}')
+        replaced(status, '{"by": "agent"}')
+
+    assert said(project, tmp_path, lambda: write_atomic(status, '{"by": "host"}')) == []
+    assert len(said(project, tmp_path, both)) == 1
+    assert status.read_text() == '{"by": "host"}'
+
+
+def test_links_are_undone_and_what_they_lead_to_is_left_alone(project: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home/.claude"
+    home.mkdir(parents=True)
+    (home / "settings.json").write_text("mine")
+
+    def plant() -> None:
+        (project / ".claude").symlink_to(home)
+        (project / ".ralph/status.json").unlink()
+        (project / ".ralph/status.json").symlink_to(home / "settings.json")
+        (project / "PROMPT.md").unlink()
+        (project / "PROMPT.md").symlink_to("evil.md")
+
+    assert len(said(project, tmp_path, plant)) == 3
+    assert (home / "settings.json").read_text() == "mine"
+    assert not os.path.lexists(project / ".claude")
+    assert (project / ".ralph/status.json").read_text() == "{}\n"
+    assert os.readlink(project / "PROMPT.md") == ".ralph/PROMPT.md"
+
+
+def test_bits_of_this_turn_are_cleared_and_pipes_where_git_reads_are_moved(project: Path, tmp_path: Path) -> None:
+    old = project / "old"
+    old.write_text("x")
+    old.chmod(0o4755)
+    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    guard = Guard(Box(project, Wishes(provider="bwrap")), env, project / ".ralph/logs")
+    guard._since = os.stat(old).st_ctime_ns + 1
+    guard.before([])
+    (project / "bin").mkdir()
+    for name, mode in (("one", 0o4755), ("two", 0o2755), ("three", 0o755)):
+        (project / "bin" / name).write_text("x")
+        (project / "bin" / name).chmod(mode)
+    os.mkfifo(project / ".gitignore")
+    os.mkfifo(project / ".git/info/exclude-me")
+    os.mkfifo(project / "pipe")
+    lines = list(guard.after(2))
+    assert len([each for each in lines if "setuid or setgid bit of bin/" in each]) == 2
+    assert len([each for each in lines if "which git would read" in each]) == 2
+    assert len(lines) == 4
+    assert {each.stat().st_mode & 0o7777 for each in (project / "bin").iterdir()} == {0o755}
+    assert old.stat().st_mode & 0o7777 == 0o4755
+
+
+def test_what_has_no_copy_ends_the_loop(project: Path, tmp_path: Path) -> None:
+    prompt = project / ".ralph/PROMPT.md"
+    prompt.write_text("x" * 2_000_000)
+    with pytest.raises(ProjectUnusable, match="there is no copy to put back"):
+        said(project, tmp_path, lambda: replaced(prompt, "evil"))
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
+def test_a_loop_undoes_tells_of_it_and_goes_on(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    plant = "mkdir -p .claude; echo '{}' > .claude/settings.json; cp /bin/true t; chmod 4755 t; echo x >> work"
+    project.cli("claude", f"{plant}; echo done")
+    project.write(".ralph/PROMPT.md", "Do it.\n")
+    project.repository()
+    done = project.run("run", "--sandbox", "bwrap", "--max-iterations", "2")
+    assert "the turn had changed .claude/settings.json, which is not its to change: undone" in done.stderr
+    log = (project.folder / ".ralph/logs/ralph.log").read_text()
+    assert log.count("the turn had changed ") == 2
+    assert log.count("the turn had set the setuid or setgid bit of t: undone") == 2
+    assert log.count("which is not its to change") == 2
+    assert not (project.folder / ".claude/settings.json").exists()
+    done = project.run("run", "--max-iterations", "1")
+    assert (project.folder / ".claude/settings.json").exists()  # without a box it is the agent's
