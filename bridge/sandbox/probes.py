@@ -51,8 +51,10 @@ _CONTAINER = (
         r"(?i)permission denied.*(?:socket|sock)",
         "add yourself to its group and log in again, or use --sandbox podman",
     ),
-    (r"docker-init|catatonit", "install its init program (apt-get install tini, or catatonit)"),
+    (r"failed to exec|exec .* failed", "choose an image that has a shell and its usual programs"),
+    (r"docker-init|container-init|catatonit", "install its init program (apt-get install tini, or catatonit)"),
     (r"(?i)newuidmap|newgidmap|subuid|subgid", "apt-get install uidmap, and give yourself a range in /etc/subuid"),
+    (r"slirp4netns|pasta|/dev/net/tun", "--sandbox-network off, or let yourself use /dev/net/tun"),
     (r"(?i)cgroup|controller", _UNBOUND),
     (r"(?i)rlimit|RLIMIT", "lower default_ulimits in containers.conf (CONTAINERS_CONF)"),
     (

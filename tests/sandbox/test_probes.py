@@ -76,6 +76,8 @@ def test_srt_wants_three_programs(program: str, env: dict[str, str]) -> None:
         ("podman", 'Error: exec: "newuidmap": executable file not found in $PATH', "uidmap"),
         ("podman", "Error: OCI runtime error: crun: cgroups in hybrid mode not supported", "memory_mb = 0"),
         ("podman", "Error: runc: error setting rlimits for type 7: operation not permitted", "default_ulimits"),
+        ("podman", 'Error: slirp4netns failed: "open(/dev/net/tun): Permission denied', "--sandbox-network off"),
+        ("podman", "ERROR (catatonit:6): failed to exec pid1: No such file or directory", "choose an image"),
         ("podman", "cannot clone: Operation not permitted", "user namespaces"),
     ],
 )

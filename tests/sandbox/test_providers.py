@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.errors import ProgramTimeout
+from bridge.process.ask import ask
 from bridge.process.program import Graces, Program
 from tests.command import MAIN
 from tests.examples import until
@@ -167,6 +170,37 @@ def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_ended(
     until(lambda: not _sleeping())
     assert not Path(boxed.folder).exists()
     assert sorted(path.name for path in place.project.iterdir()) == before
+
+
+def test_an_image_brings_the_cli_and_this_machines_programs_are_not_there(container: Place) -> None:
+    """One is made of a bash, with a CLI that isn't on this machine."""
+    root, client = container.home.parent / "image", container.wanted.provider
+    (root / "bin").mkdir(parents=True)
+    libraries = subprocess.run(["ldd", "/bin/bash", "/bin/true"], capture_output=True, text=True, check=True).stdout
+    for path in {
+        "/bin/bash",
+        "/bin/true",
+        *(word for word in libraries.split() if word.startswith("/lib") and ":" not in word),
+    }:
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, root / path[1:])
+    (root / "bin/claude").write_text("#!/bin/bash\necho *; echo /usr/bin/*; echo x > work.txt; cat\necho end\n")
+    (root / "bin/claude").chmod(0o755)
+    tar = container.home.parent / "image.tar"
+    with tarfile.open(tar, "w") as archive:
+        archive.add(root, ".")
+    image = "localhost/ralph-bridge-test:1"
+    subprocess.run([client, "import", tar, image], check=True, env=container.env, capture_output=True)
+    try:
+        box = container.wants(image=image).box
+        box.require(container.env)
+        boxed = box.command(["claude"], container.env)
+        with boxed.standing():
+            ran = ask(boxed.argv, cwd=container.project, env=boxed.env, patience=100)
+        assert ran.text.splitlines() == ["*", "/usr/bin/*", "end"], ran.err
+        assert (container.project / "work.txt").read_text() == "x\n"
+    finally:
+        subprocess.run([client, "rmi", "--force", image], env=container.env, capture_output=True, check=False)
 
 
 def _sleeping() -> list[str]:
