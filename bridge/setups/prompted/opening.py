@@ -47,8 +47,12 @@ class PromptedLoop(Opened):
         import tempfile
 
         from bridge.driver import Driver
+        from bridge.loop.policy import LoopState
+        from bridge.setups.prompted.job import PromptedPolicy
         from bridge.turn.driver import build_command
 
+        if (end := PromptedPolicy(job=self.job).over(LoopState(), self.job.read_plan())) is not None:
+            return (f"{end.detail}: no turn would be run",), b""
         prompt = self.job.prompt(1)
         if not isinstance(self.script, Driver):
             return (), prompt

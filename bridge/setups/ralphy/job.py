@@ -122,7 +122,7 @@ class _Run:
             return outcome
         wrong = self._touched(turn)
         if wrong:
-            self.told.append(f"{wrong}: {self.task.title!r} stays open")
+            self.told.append(f"{wrong}: {self.task.shown!r} stays open")
         well = outcome.failure is None and not outcome.timed_out and not outcome.denied and not wrong
         if well:
             try:
@@ -177,7 +177,7 @@ class _Run:
         self.aside.add(task[:2])
         self._log("✗", task)
         self.told.append(
-            f"{task.title!r} stays open: {_TRIES} turns in a row failed, and this run leaves it at that"
+            f"{task.shown!r} stays open: {_TRIES} turns in a row failed, and this run leaves it at that"
         )
         if self.row == _TRIES:
             with suppress(BridgeError):
@@ -189,7 +189,7 @@ class _Run:
         path = self.project / PROGRESS
         try:
             if path.is_file():
-                line = f"- [{sign}] {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} - {task.title}\n"
+                line = f"- [{sign}] {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} - {task.shown}\n"
                 with usable(PROGRESS):
                     append_durably(path, line.encode("utf-8", "surrogateescape"))
         except BridgeError as error:

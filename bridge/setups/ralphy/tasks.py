@@ -10,6 +10,7 @@ from bridge.files import read_bytes, usable, write_atomic
 from bridge.loop.plan import Plan, plan_items
 from bridge.setups.prompted.task_lists import in_order, is_list, read_entries, with_done
 from bridge.setups.ralphy.kind import LISTS
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,6 +28,11 @@ class Task(NamedTuple):
     text: str
     heading: str
     done: bool
+
+    @property
+    def shown(self) -> str:
+        """Its title for people."""
+        return one_line(self.title, 100)
 
 
 def files_of(project: Path, named: str | None) -> list[str]:
@@ -82,7 +88,7 @@ def _read(text: str, name: str) -> list[Task]:
 def plan_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Plan:
     """Say how far they have come; `aside`: files and titles of those that the run has given up."""
     following = next_of(tasks, aside)
-    return Plan(sum(each.done for each in tasks), len(tasks), following.title if following else None)
+    return Plan(sum(each.done for each in tasks), len(tasks), following.shown if following else None)
 
 
 def next_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Task | None:
@@ -108,4 +114,4 @@ def tick(project: Path, task: Task) -> str:
     if ticked != text:
         with usable(f"the tasks {task.file}"):
             write_atomic(project / task.file, ticked)
-    return f"{task.file} has no task {task.title!r} any more: nothing is ticked there" if left else ""
+    return f"{task.file} has no task {task.shown!r} any more: nothing is ticked there" if left else ""
