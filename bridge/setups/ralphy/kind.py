@@ -79,6 +79,7 @@ KIND = prompted_kind(
     missing=missing,
     job=_job,
     read_plan=_read_plan,
+    notes=(PROGRESS,),
     options=(OPTIONS - {"prompt"}) | {"tasks", "task"},
     plan=PlanKind(files=LISTS, planned=_planned, ticked=_ticked, asks="task"),
     copied=(CONFIG, PROGRESS),
