@@ -12,7 +12,6 @@ from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
 from bridge.files import delete, make_folder, open_file, usable, write_atomic
 from bridge.process import leftovers
 from bridge.process.program import Program
-from bridge.records import read_text, write_text
 from bridge.swarm.project import files_of
 from bridge.swarm.trees import (
     PatientRepository,
@@ -212,12 +211,8 @@ class MergeQueue:
         plan = self._project.plan
         if plan is None or not task.task.boxes:
             return ()
-        text = read_text(self._folder / plan)
-        if text is None:
-            return task.task.boxes
-        ticked, left = self._project.format.done(text, task.task.boxes)
-        if ticked != text:
-            write_text(self._folder / plan, ticked)
+        left = self._project.tick_in(self._folder / plan, task.task.boxes)
+        if len(left) < len(task.task.boxes):
             self._git.run("add", "--", plan)
         return tuple(left)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.files import ANYWHERE, write_atomic
+from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
@@ -92,13 +92,17 @@ class SwarmProject:
         """Tick a box in the user's own plan, where git doesn't have it, so that no merge could."""
         if self.plan is None or self.repository().run("ls-files", "--error-unmatch", "--", self.plan).ok:
             return False
-        text = self.plan_text()
-        with suppress(ConfigurationError):  # it may be half written just now
-            ticked, left = self.format.done(text or "", [box])
-            if text is not None and not left:
-                write_atomic(self.folder / self.plan, ticked)
-                return True
-        return False
+        return not self.tick_in(self.folder / self.plan, [box], root=ANYWHERE)
+
+    def tick_in(self, path: Path, boxes: Sequence[str], *, root: str | None = None) -> Sequence[str]:
+        """Tick boxes in a plan, every other byte of which stays; give those that it doesn't have."""
+        with suppress(ConfigurationError), usable(path), suppress(FileNotFoundError):  # half written, or not there
+            text = read_bytes(path, root=root).decode("utf-8", "surrogateescape")
+            ticked, left = self.format.done(text, boxes)
+            if ticked != text:
+                write_atomic(path, ticked)
+            return left
+        return boxes
 
     def is_own(self, path: str) -> bool:
         return path.startswith(self.prefix) and self.files.is_own(path.removeprefix(self.prefix))
