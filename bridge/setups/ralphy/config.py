@@ -41,7 +41,7 @@ def read_config(project: Path) -> Config:
         ConfigurationError: no YAML, or a value of another type than it has to be; with line and column.
     """
     text = (read_text(project / CONFIG) or "").removeprefix("\ufeff")
-    root = Node({}, 0, 0, 1) if _EMPTY.fullmatch(text) else parse(text, CONFIG)
+    root = Node({}, 0, 0) if _EMPTY.fullmatch(text) else parse(text, CONFIG)
 
     def within(node: Node, name: str, key: str) -> Node | None:
         if node.value is not None and not isinstance(node.value, dict):
@@ -58,7 +58,7 @@ def read_config(project: Path) -> Config:
         return (node.value if isinstance(node.value, str) else text[node.start : node.end]).strip()
 
     def section(key: str, names: tuple[str, ...]) -> dict[str, str]:
-        node = within(root, "the configuration", key) or Node({}, 0, 0, 1)
+        node = within(root, "the configuration", key) or Node({}, 0, 0)
         found = {each: plain(within(node, key, each), f"{key}.{each}") for each in names}
         return {each: value for each, value in found.items() if value}
 
@@ -70,7 +70,7 @@ def read_config(project: Path) -> Config:
         found = (plain(each, f"entry {number} of {name}") for number, each in enumerate(node.value, 1))
         return tuple(filter(None, found))
 
-    boundaries = within(root, "the configuration", "boundaries") or Node({}, 0, 0, 1)
+    boundaries = within(root, "the configuration", "boundaries") or Node({}, 0, 0)
     return Config(
         facts=section("project", _FACTS),
         commands=section("commands", _COMMANDS),
