@@ -53,6 +53,7 @@ def job(setup: Setup, options: RunOptions) -> Job:
         tool=tool_of(call, options, own.tool.program if own is not None else CLI),
         most=_most(setup, options, script, where),
         promise=next((text for text, status in ends.items() if status == 0), PROMISE),
+        gives_up=next((text for text, status in ends.items() if status), None),
         read_plan=partial(read_plan, setup, plan),
         plan_ends=plan is not None and plan.endswith(".json"),
         used_up=0,

@@ -34,6 +34,7 @@ _OURS_WITH_VALUE = frozenset({"--output-format", "--input-format"})
 _ALL = "--dangerously-skip-permissions"
 _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
 _PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P<name>\w+))", re.DOTALL)
+_COUNTS = re.compile(r"\(\(\s*(?:\+\+)?(\w+)\s*(?:=(?!=)|\+\+|\+=)|\b(\w+)=\$\(\(\s*\$?\2\b", re.ASCII)
 _DEEPEST = 12
 _READERS = (
     (
@@ -171,6 +172,12 @@ class Script:
             elif node.type == "command" and self.of(node.children[0]) == "read" and (here := _heredoc(node)):
                 found.append(Assignment(self.of(_words(node)[-1]), here, False, node.start_byte))
         return found
+
+    @cached_property
+    def _counted(self) -> frozenset[str]:
+        """Variables that are counted up, whose values only a run knows."""
+        found = re.finditer(_COUNTS, self.text)
+        return frozenset(name for each in found for name in each.groups() if name)
 
     def default(self, name: str) -> str | None:
         """The first value that the script assigns to a variable; None: it assigns none, or only bash could tell."""
@@ -400,7 +407,9 @@ class Script:
         known = [each for each in self._assigned if each.name == name and each.start < before]
         function = next((up for up in _above(node) if up.type == _FUNCTION), None)
         here = {"BASH_SOURCE": str(self.path), "0": str(self.path), "PWD": str(self.project)}
-        if name in here or name == "HOME":
+        if name in self._counted:
+            yield Piece("variable", name, line)
+        elif name in here or name == "HOME":
             yield Piece("text", here.get(name, os.environ.get("HOME", "")), line)
         elif known and known[-1].node is not None:
             yield from self.evaluate(known[-1].node, before=known[-1].start, deep=deep + 1)
