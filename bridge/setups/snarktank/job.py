@@ -143,7 +143,8 @@ def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
         SessionRefused: the tool is none of those that its script calls.
     """
     setup = at(project_of(controller.parent), controller.parent)
-    options, tool = RunOptions(), ""
+    options = RunOptions()
+    tool: str | None = None
     left = [*words]
     while left:
         word = left.pop(0)
@@ -155,7 +156,7 @@ def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
             tool = word.partition("=")[2]
         elif word.isascii() and word.isdigit():
             options = replace(options, max_iterations=int(word[:9]))
-    if not tool:
+    if tool is None:
         return setup, options
     known = dict.fromkeys((*TOOLS, *(call.cli.programs[0] for call in _script(setup).calls)))
     cli = cli_named(tool)
