@@ -20,6 +20,7 @@ from bridge.setups.prompted.script import Script
 from bridge.setups.prompted.task_lists import parse, plan_in
 from bridge.setups.prompted.tools import asked_for, call_for, cli_named, tool_of, with_cli
 from bridge.setups.snarktank.kind import ARCHIVE, LAST_BRANCH, PRD, PROGRESS, SCRIPT, at, project_of
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MOST, PAUSE, PROMISE = 10, 2.0, "COMPLETE"
 TOOLS = ("amp", "claude")
 """Those that the original knows; a fork's script may call others."""
+_LONGEST, _DEEPEST = 60, 10
+"""Characters and folders of an archive's name."""
 FILES = {"amp": "prompt.md", "": "CLAUDE.md"}
 """The prompt by the CLI's name; '': of all others."""
 
@@ -85,8 +88,11 @@ def _prompt(setup: Setup, options: RunOptions, call: Call | None, tool: Tool) ->
         return file_prompt(setup.project / options.prompt, options.prompt), options.prompt
     given = call.prompt if call is not None else None
     if given is not None and can_be_had(given, setup.project):
-        name = next((piece.text for piece in given if piece.kind == "file"), f"line {given[0].line} of {SCRIPT}")
-        return pieces_prompt(given, setup.project, options), os.path.relpath(setup.project / name, setup.project)
+        file = next((piece.text for piece in given if piece.kind == "file"), None)
+        name = os.path.relpath(setup.project / (file or setup.controller), setup.project)
+        if file is not None and len(given) == 1:
+            return file_prompt(setup.project / file, name), name
+        return pieces_prompt(given, setup.project, options), name
     usual = FILES.get(tool.program, FILES[""])
     for each in dict.fromkeys((usual, *FILES.values())):
         if (setup.home / each).is_file():
@@ -107,20 +113,30 @@ def _begin(setup: Setup) -> Iterator[str]:
     progress, branch = setup.home / PROGRESS, _branch(setup)
     before = (read_text(setup.home / LAST_BRANCH) or "").removeprefix("\ufeff").strip()
     if branch and before and branch != before:
-        parts = [part for part in before.removeprefix("ralph/").split("/") if part not in ("", ".", "..")]
-        name = f"{ARCHIVE}/{time.strftime('%Y-%m-%d')}-{'/'.join(parts) or 'unnamed'}"
+        name = f"{ARCHIVE}/{time.strftime('%Y-%m-%d')}-{_folder_of(before)}"
         with usable("the archive"):
             make_folder(setup.home / name)
             for each in (PRD, PROGRESS):
                 with suppress(FileNotFoundError):
                     write_atomic(setup.home / name / each, read_bytes(setup.home / each))
             write_atomic(progress, _heading())
-        yield f"the run before was about {before}: its files are in {shown(setup, name)}"
+        where = one_line(shown(setup, name), 200)
+        yield f"the run before was about {one_line(before, 100)}: its files are in {where}"
     with usable(f"the folder {shown(setup, '')}"):
         if branch and branch != before:
             write_atomic(setup.home / LAST_BRANCH, f"{branch}\n")
         if not progress.exists():
             write_atomic(progress, _heading())
+
+
+def _folder_of(branch: str) -> str:
+    """The original's name for it, but that it leads nowhere else and that a file system takes it.
+
+    >>> _folder_of("ralph/a/b"), _folder_of("../../x"), _folder_of("..")
+    ('a/b', 'x', 'unnamed')
+    """
+    parts = [part for part in branch.removeprefix("ralph/").split("/") if part not in ("", ".", "..")]
+    return "/".join(part[:_LONGEST] for part in parts[:_DEEPEST]) or "unnamed"
 
 
 def _branch(setup: Setup) -> str:

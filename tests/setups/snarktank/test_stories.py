@@ -39,6 +39,7 @@ DIALECTS = {
     "one id twice": (_TWICE, 1, 3, "US-1 do US-1"),
     "waiting": ({"userStories": [story("A", 1, dependsOn=["B"]), story("B", 2)]}, 0, 2, "B do B"),
     "waiting for itself": ({"userStories": [story("A", 1, dependsOn=["A"])]}, 0, 1, "A do A"),
+    "an object of another shape": ({"milestones": []}, None, None, None),
     "no stories": ({"userStories": []}, 0, 0, None),
 }
 
@@ -48,7 +49,8 @@ def test_dialects(ralph: Ralph, dialect: str) -> None:
     document, done, total, following = DIALECTS[dialect]
     ralph.write(PRD, json.dumps(document))
     seen = ralph.status()
-    assert (seen["plan"], seen["plan_problem"]) == ({"done": done, "total": total, "next": following}, None)
+    plan = None if total is None else {"done": done, "total": total, "next": following}
+    assert (seen["plan"], seen["plan_problem"]) == (plan, None)
     assert ralph.run("run", "--max-iterations", "1").returncode == 1
 
 
@@ -95,7 +97,6 @@ BROKEN = {
         25,
         'passes is "yes", expected',
     ),
-    "another object": ('{"a": 1}', 1, 1, "none of the keys userStories, "),
     "a number": ("17", 1, 1, "this is a number, expected a list"),
     "empty": ("", 1, 1, "no JSON"),
     "Markdown": ("# PRD\n\n- [ ] one\n", 1, 1, "no JSON"),
@@ -167,7 +168,7 @@ def test_the_archive_stays_where_it_belongs(ralph: Ralph, last: bytes, folder: s
     above = {path.name for path in (*ralph.folder.iterdir(), *ralph.folder.parent.iterdir())}
     done = ralph.run("run", "--max-iterations", "1")
     assert (done.returncode, "\x1b" in done.stderr) == (1, False), done.stderr
-    kept = [path for path in (ralph.home / "archive").rglob("progress.txt")]
+    kept = [*(ralph.home / "archive").rglob("progress.txt")]
     assert [path.read_text() for path in kept] == ["mine\n"]
     if folder is not None:
         (path,) = kept
@@ -193,7 +194,7 @@ def test_an_empty_prompt(ralph: Ralph, data: bytes) -> None:
 
 @pytest.mark.parametrize("words", [("--agent", "amp"), ("--driver", "claude-code"), ("--driver", "codex")])
 def test_a_prompt_of_200_kb_with_crlf_and_any_bytes(ralph: Ralph, words: tuple[str, ...]) -> None:
-    data = "Do it – \\n $HOME `id` \"'\r\n".encode() * 8000
+    data = "Do it ü \\n $HOME `id` \"'\r\n".encode() * 8000
     for name in ("prompt.md", "CLAUDE.md"):
         (ralph.home / name).write_bytes(data)
     done = ralph.run("run", "--max-iterations", "1", *words)
