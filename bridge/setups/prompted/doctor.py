@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
+from bridge.clis import DEFAULT_DRIVER, known_clis
 from bridge.errors import BridgeError
 from bridge.process import table
 from bridge.setups import standin
@@ -54,6 +54,7 @@ class PromptedCase:
         self.project = setup.project
         self.folder = locate(setup.project)
         self.original = own_script(setup.controller)
+        self.controller = shown(setup, str(setup.controller))
         self._job, self._read_plan = job, read_plan
 
     @cached_property
@@ -102,8 +103,7 @@ class PromptedCase:
 def _setup(case: PromptedCase) -> Examined:
     adopted = standin.state_of(case.setup.controller) is not standin.StandInState.ORIGINAL
     whose = "ralph-bridge stands in for it" if adopted else "the original (`ralph-bridge adopt` stands in for it)"
-    name = shown(case.setup, case.setup.controller.name)
-    return passed(f"{case.setup.name}, by {', '.join(case.setup.evidence)}\n{name}: {whose}")
+    return passed(f"{case.setup.name}, by {', '.join(case.setup.evidence)}\n{case.controller}: {whose}")
 
 
 def _plan(case: PromptedCase) -> Examined:
@@ -126,11 +126,10 @@ def _prompt(case: PromptedCase) -> Examined:
     job = case.job
     if isinstance(job, BridgeError):
         return failed_with(job)
-    size, script = len(job.prompt(1)), shown(case.setup, case.setup.controller.name)
-    told = f"line {job.tool.line} of {script} calls {job.tool.program}"
+    told = f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it"
     if not job.tool.line:
-        told = f"{script} calls no CLI that we know: {job.tool.program}, unless --driver or --agent names another"
-    return passed("\n".join((f"{job.shown}, {plural(size, 'byte')}", told, *job.notes)))
+        told = f"{case.controller} calls no CLI that we know: {job.tool.program}, unless one is named for `run`"
+    return passed("\n".join((f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", told, *job.notes)))
 
 
 def _loads(case: PromptedCase) -> Examined:
@@ -144,6 +143,18 @@ def _contract(case: PromptedCase) -> Examined:
     return checks.contract(case.tool.script, resources.shown_script(case.tool.script))
 
 
+def _available(case: PromptedCase) -> Examined:
+    """The setup runs with any CLI: another that is there is the shortest way."""
+    found = checks.installed(case.tool.program, case)
+    drivers = [
+        cli.driver.name for cli in known_clis().values() if cli.driver and checks.find(cli.programs[0], case)
+    ]
+    if found.status != "failed" or not drivers:
+        return found
+    name = DEFAULT_DRIVER if DEFAULT_DRIVER in drivers else drivers[0]
+    return found._replace(hint=f"{found.hint}\n          or, with another CLI: ralph-bridge run --driver {name}")
+
+
 def _options(case: PromptedCase) -> Examined:
     tool = case.tool
     return checks.options(tool.script, resources.shown_script(tool.script), tool.program, case)
@@ -153,7 +164,7 @@ def _faults(case: PromptedCase) -> Examined:
     """To inform, not to alarm: none of them is one of a run of ours."""
     if not case.original.is_file():
         raise Skipped("there is no script")
-    name = os.path.relpath(case.original, case.project.resolve())
+    name = shown(case.setup, str(case.original))
     found = find_faults(Script(case.original, case.project))
     return passed(
         "\n".join(f"{name}:{each.line}: {each.what}; here {each.change}" for each in found) or "none found"
@@ -178,9 +189,7 @@ CHECKS: Mapping[str, DoctorCheck[Any]] = {
     "known-faults": DoctorCheck("known faults of the original script are none of ours", _faults),
     "driver": DoctorCheck("the driver or agent loads", _loads, 60),
     "driver-contract": DoctorCheck("it meets the contract", _contract, 120),
-    "cli-available": DoctorCheck(
-        "the agent's CLI is installed", lambda case: checks.installed(case.tool.program, case), 60
-    ),
+    "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
     "cli-version": DoctorCheck(
         "the agent's CLI is new enough",
         lambda case: checks.new_enough(case.tool.program, case.tool.least, case),

@@ -60,7 +60,7 @@ def test_a_good_setup(loops: Project) -> None:
     assert found["plan"][1] == "1 of 2 stories done"
     prompt = found["prompt"][1].splitlines()
     assert prompt[0].startswith("scripts/ralph/CLAUDE.md, ")
-    assert prompt[1] == "line 4 of scripts/ralph/ralph.sh calls claude"
+    assert prompt[1] == "claude, as scripts/ralph/ralph.sh:4 calls it"
     faults = found["known-faults"][1].splitlines()
     assert len(faults) == 5
     assert (
@@ -96,6 +96,7 @@ def test_what_a_run_would_end_with_is_said(loops: Project) -> None:
     found = look(loops)
     assert (found["driver"][:2], found["driver-contract"][0]) == (("passed", "amp: amp"), "passed")
     assert found["cli-available"][:2] == ("failed", "amp is not on PATH")
+    assert found["cli-available"][2].endswith("or, with another CLI: ralph-bridge run --driver claude-code")
 
 
 def test_the_original_at_work_is_named(loops: Project) -> None:
