@@ -101,9 +101,12 @@ class PromptedCase:
 
 
 def _setup(case: PromptedCase) -> Examined:
+    told = f"{case.setup.name}, by {', '.join(case.setup.evidence)}"
+    if not case.original.is_file():
+        return passed(told)
     adopted = standin.state_of(case.setup.controller) is not standin.StandInState.ORIGINAL
     whose = "ralph-bridge stands in for it" if adopted else "the original (`ralph-bridge adopt` stands in for it)"
-    return passed(f"{case.setup.name}, by {', '.join(case.setup.evidence)}\n{case.controller}: {whose}")
+    return passed(f"{told}\n{case.controller}: {whose}")
 
 
 def _plan(case: PromptedCase) -> Examined:
@@ -126,10 +129,12 @@ def _prompt(case: PromptedCase) -> Examined:
     job = case.job
     if isinstance(job, BridgeError):
         return failed_with(job)
-    told = f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it"
-    if not job.tool.line:
-        told = f"{case.controller} calls no CLI that we know: {job.tool.program}, unless one is named for `run`"
-    return passed("\n".join((f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", told, *job.notes)))
+    told = [f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", *job.notes]
+    if job.tool.line:
+        told.insert(1, f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it")
+    elif case.original.is_file():
+        told.insert(1, f"{case.controller} calls no CLI that we know: {job.tool.program}, unless `run` names one")
+    return passed("\n".join(told))
 
 
 def _loads(case: PromptedCase) -> Examined:
@@ -163,7 +168,7 @@ def _options(case: PromptedCase) -> Examined:
 def _faults(case: PromptedCase) -> Examined:
     """To inform, not to alarm: none of them is one of a run of ours."""
     if not case.original.is_file():
-        raise Skipped("there is no script")
+        return passed("there is no script")
     name = shown(case.setup, str(case.original))
     found = find_faults(Script(case.original, case.project))
     return passed(
