@@ -213,6 +213,16 @@ def with_done(
     return text, [label for label in labels if label not in entries]
 
 
+def with_open(text: str, label: str, *, name: str) -> str:
+    """Set the entry with this label to open again; a text in which it is open, or isn't there, stays as it is."""
+    entry = next((each for each in read_entries(text, name) if each.label == label and each.done), None)
+    if entry is None:
+        return text
+    key = next(each for each in (*_DONE_KEYS, "status") if entry.node.get(each) is not None)
+    node = entry.node.value[key]
+    return f"{text[: node.start]}{_json('open') if key == 'status' else 'false'}{text[node.end :]}"
+
+
 def ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
     """The same of a plan that may be Markdown with boxes."""
     return with_done(text, labels) if is_list(text) else with_ticks(text, labels)

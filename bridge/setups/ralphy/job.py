@@ -118,7 +118,10 @@ class _Run:
     def judge(self, outcome: Outcome, turn: Turn) -> Outcome:
         """Tick the task, or keep it open; a turn that changed what must not change has failed."""
         self.tree = self.tree or turn.tree
-        if self.task is None or (outcome.failure is not None and outcome.limit is not None):
+        if self.task is None:
+            return outcome
+        if outcome.failure is not None and outcome.limit is not None:  # it is repeated, and doesn't count
+            self._open(self.task)
             return outcome
         wrong = self._touched(turn)
         if wrong:
@@ -130,6 +133,7 @@ class _Run:
             except ConfigurationError as error:
                 well, wrong = False, first_line(error)
         if not well:
+            self._open(self.task)
             self._failed(self.task, wrong or outcome.failure or "it was not brought to its end")
         return Refused.made_of(outcome, wrong) if wrong else outcome
 
@@ -168,6 +172,12 @@ class _Run:
             self.told.append(missed)
         self.done, self.task, self.row = True, None, 0
         self._log("✓", task)
+
+    def _open(self, task: Task) -> None:
+        """A box that the agent has ticked in such a turn is opened again."""
+        with suppress(ConfigurationError):  # which is told of in the next turn
+            if self.words is None:
+                tick(self.project, task, done=False)
 
     def _failed(self, task: Task, why: str) -> None:
         self.tries, self.why = self.tries + 1, why

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import ConfigurationError
 from bridge.files import read_bytes, usable, write_atomic
 from bridge.loop.plan import Plan, plan_items
-from bridge.setups.prompted.task_lists import in_order, is_list, read_entries, with_done
-from bridge.setups.ralphy.kind import LISTS
+from bridge.setups.prompted.task_lists import in_order, is_list, read_entries, with_done, with_open
+from bridge.setups.ralphy.kind import BOX, LISTS
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
-
-BOX = re.compile(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
-"""What the original takes for a task: no other bullet, none that is indented."""
 
 
 class Task(NamedTuple):
@@ -96,8 +93,11 @@ def next_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> T
     return next((each for each in tasks if not each.done and (each.file, each.title) not in aside), None)
 
 
-def tick(project: Path, task: Task) -> str:
-    """Tick a task where it stands by now; every other byte stays. Gives what is to be told, or ''.
+def tick(project: Path, task: Task, *, done: bool = True) -> str:
+    """Tick a task where it stands by now, or open it again where the agent has ticked it; every other byte stays.
+
+    Returns:
+        What is to be told, or ''.
 
     Raises:
         ConfigurationError: the list can't be read any more.
@@ -105,13 +105,16 @@ def tick(project: Path, task: Task) -> str:
     """
     text = _text(project, task.file)
     if _is_list(text, task.file):
-        ticked, left = with_done(text, [task.title], key="completed", name=task.file)
+        changed, left = with_open(text, task.title, name=task.file), []
+        if done:
+            changed, left = with_done(text, [task.title], key="completed", name=task.file)
     else:
         boxes = [box for box in BOX.finditer(text) if box[2] == task.title]
-        at = next((box.start(1) for box in boxes if box[1] == " "), None)
-        ticked = text if at is None else f"{text[:at]}x{text[at + 1 :]}"
+        still = [box for box in boxes if box[1] == " "]
+        at = (still[:1] if done else [] if still else boxes[-1:]) or None
+        changed = f"{text[: at[0].start(1)]}{'x' if done else ' '}{text[at[0].end(1) :]}" if at else text
         left = [] if boxes else [task.title]
-    if ticked != text:
+    if changed != text:
         with usable(f"the tasks {task.file}"):
-            write_atomic(project / task.file, ticked)
+            write_atomic(project / task.file, changed)
     return f"{task.file} has no task {task.shown!r} any more: nothing is ticked there" if left else ""

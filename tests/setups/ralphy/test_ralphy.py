@@ -71,7 +71,7 @@ def test_yaml_keeps_all_but_what_says_that_a_task_is_done(ralphy: Ralphy) -> Non
     ticked = TASKS.replace("completed: false", "completed: true").replace(
         "{title: second}", '{title: second, "completed": true}'
     )
-    assert ralphy.read("tasks.yaml").replace(',"', ', "') == ticked
+    assert ralphy.read("tasks.yaml") == ticked
     assert "folded words" in ralphy.prompt(1)
     assert ralphy.read() == PRD
 
@@ -175,6 +175,14 @@ def test_what_must_not_be_touched_is_named_and_keeps_the_box_open(ralphy: Ralphy
     assert (status, ralphy.read()) == (1, PRD), said
     assert f"it changed {name}, which boundaries.never_touch names" in said
     assert name in ralphy.project.turn_records()[0]["error"]
+
+
+@pytest.mark.parametrize("turn", ["fail", "echo x > a.lock; work", "(limited 1) > ../said; cat ../said; exit 1"])
+def test_a_box_that_the_agent_ticks_in_such_a_turn_is_opened_again(ralphy: Ralphy, turn: str) -> None:
+    status, said = ralphy.run(
+        "--max-iterations", "2", turns=(f"sed -i 's/^- . . one/- [x] one/' PRD.md; {turn}", "fail")
+    )
+    assert (status, ralphy.read() == PRD.replace("- [ ] one", "- [x] one")) == (1, "limited" in turn), said
 
 
 def test_what_was_put_back_is_touched_no_longer(ralphy: Ralphy) -> None:
