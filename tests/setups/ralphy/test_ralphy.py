@@ -69,7 +69,7 @@ def test_yaml_keeps_all_but_what_says_that_a_task_is_done(ralphy: Ralphy) -> Non
     status, said = ralphy.run("--tasks", "tasks.yaml")
     assert (status, ralphy.project.begun()) == (0, 2), said
     ticked = TASKS.replace("completed: false", "completed: true").replace(
-        "{title: second}", '{title: second, "completed": true}'
+        "{title: second}", '{"completed": true,title: second}'
     )
     assert ralphy.read("tasks.yaml") == ticked
     assert "folded words" in ralphy.prompt(1)
