@@ -101,8 +101,10 @@ class PlanFormat:
         boxes = self._has_boxes(text)
         if self.plan.alone is not None and not (boxes and text.strip()):
             return self.plan.alone(text, task.boxes, task.prompt, before)
+        if not boxes:
+            return text
         if task.boxes:
-            text = with_only(text, task.boxes, wide=self.plan.wide) if boxes else text
+            text = with_only(text, task.boxes, wide=self.plan.wide)
         else:
             first, *rest = task.prompt.splitlines()
             box = f"- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)

@@ -112,4 +112,5 @@ KIND = prompted_kind(
     plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="prompt"),
     copied=(*LOOPS, *ONCE, *PLANS, *PROGRESS, *_PROMPTS),
     appended=PROGRESS,
+    endless=True,
 )
