@@ -85,7 +85,7 @@ class PlanFormat:
 
     def tasks(self, text: str, name: str, *, by_heading: bool = False) -> list[Task]:
         """Read its open tasks; the arguments as for `from_plan`."""
-        if self.plan.planned is not None and (given := self.plan.planned(text)) is not None:
+        if self.plan.planned is not None and (given := self.plan.planned(text, name)) is not None:
             return _from_planned(given, name, by_heading=by_heading)
         aside = self.plan.aside(self.folder, text) if self.plan.aside is not None else ()
         return from_plan(text, name, by_heading=by_heading, wide=self.plan.wide, aside=aside)
@@ -121,7 +121,7 @@ class PlanFormat:
 
     def _has_boxes(self, text: str) -> bool:
         """Whether it is no plan of another form."""
-        return self.plan.planned is None or self.plan.planned(text) is None
+        return self.plan.planned is None or self.plan.planned(text, "the plan") is None
 
 
 def _from_planned(given: Sequence[PlannedTask], name: str, *, by_heading: bool) -> list[Task]:

@@ -164,13 +164,11 @@ def in_order(entries: Sequence[Entry]) -> list[Entry]:
 # -- for a swarm --------------------------------------------------------------------------------------
 
 
-def planned(text: str) -> list[PlannedTask] | None:
+def planned(text: str, name: str) -> list[PlannedTask] | None:
     """Give the open ones as tasks, by priority; None: the text is no such list."""
     if not is_list(text):
         return None
-    found = sorted(
-        (each for each in read_entries(text, "the plan") if not each.done), key=lambda each: each.priority
-    )
+    found = sorted((each for each in read_entries(text, name) if not each.done), key=lambda each: each.priority)
     starts = {each.id: each.node.start for each in reversed(found)}
     return [
         PlannedTask(

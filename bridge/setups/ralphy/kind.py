@@ -62,8 +62,8 @@ def _read_plan(setup: Setup) -> Plan | None:
     return plan_of(tasks) if tasks else None
 
 
-def _planned(text: str) -> Sequence[PlannedTask] | None:
-    return None if BOX.search(text) else planned(text)
+def _planned(text: str, name: str) -> Sequence[PlannedTask] | None:
+    return None if BOX.search(text) else planned(text, name)
 
 
 KIND = prompted_kind(

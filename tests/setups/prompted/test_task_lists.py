@@ -60,7 +60,7 @@ def test_dialects(text: str, seen: list[tuple[str, bool]]) -> None:
 )
 def test_markdown_is_no_such_list(text: str) -> None:
     assert not is_list(text)
-    assert planned(text) is None
+    assert planned(text, "the plan") is None
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_groups_wait_for_earlier_groups_and_needs_for_open_tasks() -> None:
         "tasks:\n- {id: a, title: A, parallel_group: 1}\n- {id: b, title: B, parallel_group: 1, completed: true}\n"
         "- {id: c, title: C, parallel_group: 2, dependsOn: [b]}\n- {id: d, title: D, dependsOn: [c, d, nowhere]}\n"
     )
-    found = {each.heading: each for each in planned(text) or ()}
+    found = {each.heading: each for each in planned(text, "the plan") or ()}
     headings = {each.line: heading for heading, each in found.items()}
     needs = {heading: {headings[line] for line in each.needs} for heading, each in found.items()}
     assert needs == {"a A": set(), "c C": {"a A"}, "d D": {"c C"}}
