@@ -18,9 +18,17 @@ if TYPE_CHECKING:
     from bridge.setups.prompted.job import Job
 
 NAME, ROOT = "pocock", "ralph.sh"
-LOOPS = ("ralph/afk.sh", "afk-ralph.sh", "plans/ralph.sh", "ralph-afk.sh", "plans/afk-claude.sh", ROOT)
+LOOPS = (
+    "ralph/afk.sh",
+    "afk-ralph.sh",
+    "plans/ralph.sh",
+    "scripts/afk-ralph.sh",
+    "ralph-afk.sh",
+    "plans/afk-claude.sh",
+    ROOT,
+)
 """Scripts that take a number of turns, the newest form first. That name at the root is snarktank's, too."""
-ONCE = ("ralph/once.sh", "ralph-once.sh", "plans/ralph-once.sh", "plans/once-claude.sh")
+ONCE = ("ralph/once.sh", "ralph-once.sh", "plans/ralph-once.sh", "scripts/ralph-once.sh", "plans/once-claude.sh")
 """Scripts that start one session for a person."""
 PLANS = ("plans/prd.json", "prd.json", "PRD.md", "prd.md", "plans/prd.md")
 PROGRESS = ("progress.txt", "plans/progress.txt")

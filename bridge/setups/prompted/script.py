@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STARTERS = frozenset(
     {"env", "exec", "nohup", "time", "timeout", "gtimeout", "stdbuf", "command", "caffeinate", "nice"}
 )
-_BOXES = (("docker", "sandbox", "run"), ("sbx", "run"))
+_BOXES = (("docker", "sandbox", "run"), ("sbx", "run"), ("docker", "run"), ("docker", "exec"))
 _ASKS = frozenset({"--version", "-v", "--help", "-h"})
 _OURS = frozenset({"-p", "--print", "--verbose", "--include-partial-messages"})
 _OURS_WITH_VALUE = frozenset({"--output-format", "--input-format"})
@@ -35,7 +35,7 @@ _ALL = "--dangerously-skip-permissions"
 _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
 _PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P<name>\w+))", re.DOTALL)
 _COUNTS = re.compile(r"\(\(\s*(?:\+\+)?(\w+)\s*(?:=(?!=)|\+\+|\+=)|\b(\w+)=\$\(\(\s*\$?\2\b", re.ASCII)
-_DEEPEST = 12
+_DEEPEST, _LONGEST = 12, 2_000_000
 _READERS = (
     (
         "git log",
@@ -86,7 +86,7 @@ class Call:
         cli: which. line: of the call, from 1.
         words: behind its name; each as its pieces.
         stdin: what it reads there; None: nothing that the script gives it.
-        boxed: it is started in a sandbox of Docker's.
+        boxed: it is started in a container or a sandbox of Docker's.
         looped: it stands in a loop, or in a function.
         node: the command.
     """
@@ -130,6 +130,7 @@ class Script:
     path: Path
     project: Path
     text: str = field(init=False, repr=False)
+    _evaluated: dict[tuple[int, int, int], tuple[Piece, ...]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         with usable("the controller's script"):
@@ -224,6 +225,8 @@ class Script:
 
     def _call(self, node: Node, words: list[str]) -> Call | None:
         bare = [word.strip("\"'") for word in words]
+        if bare[:2] == ["sbx", "run"]:  # a box is called as its CLI, with a name of its own behind that
+            bare = [word.partition("-")[0] or word for word in bare]
         at = next((number for number, word in enumerate(bare) if find_cli(word) is not None), None)
         if at is None or (before := _starts(bare[:at])) is None:
             return None
@@ -351,7 +354,16 @@ class Script:
                 given[0] = given[0]._replace(text=given[0].text.lstrip())
                 given[-1] = given[-1]._replace(text=given[-1].text.rstrip())
             return tuple(given)
-        return tuple(_joined(self._pieces(node, before, deep)))
+        key = (node.start_byte, node.end_byte, before)
+        if key not in self._evaluated:
+            unknown = (Piece("unknown", self.of(node), node.start_point[0] + 1),)
+            self._evaluated[key] = unknown  # a word that needs itself
+            try:
+                found = tuple(_joined(self._pieces(node, before, deep)))
+            except RecursionError:
+                return unknown
+            self._evaluated[key] = found if sum(len(each.text) for each in found) <= _LONGEST else unknown
+        return self._evaluated[key]
 
     def _pieces(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
         text, line = self.of(node), node.start_point[0] + 1
@@ -419,13 +431,13 @@ class Script:
             yield Piece("variable", name, line)
 
     def _argument(self, function: Node, number: int, unknown: Piece, deep: int) -> Iterator[Piece]:
-        """What a function of the script gets as its argument with this number, where it is called first."""
+        """What a function of the script gets as its argument with this number, if that is the same everywhere."""
         name = self.of(function.named_children[0])
-        called = next((node for node, words in self.commands if words[:1] == [name] and len(words) > number), None)
-        if called is None:
-            yield unknown
-        else:
-            yield from self.evaluate(_words(called)[number], before=called.start_byte, deep=deep + 1)
+        called = [node for node, words in self.commands if words[:1] == [name] and len(words) > number]
+        found = {
+            self.evaluate(_words(each)[number], before=each.start_byte, deep=deep + 1): 1 for each in called[:99]
+        }
+        yield from next(iter(found)) if len(found) == 1 else [unknown]
 
     def _substituted(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
         text, line = self.of(node), node.start_point[0] + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -219,3 +220,39 @@ def test_what_only_bash_could_tell_is_refused_with_its_line(project: Path, name:
     assert call.prompt is not None
     with pytest.raises(ConfigurationError, match=r"(?s)the script:\d+: only bash could tell what .*--prompt"):
         pieces_prompt(call.prompt, project, RunOptions(), name="the script")
+
+
+HOSTILE = {
+    "a megabyte of words": "claude -p go\n" + "echo x\n" * 150_000,
+    "a megabyte of one word": f'claude -p "{"x" * 1_000_000}"\n',
+    "a megabyte of variables": "claude -p $A\n" + "A=x$A\n" * 30_000,
+    "substitutions in substitutions": 'claude -p "' + "$(echo " * 2_000 + "x" + ")" * 2_000 + '"\n',
+    "substitutions without an end": 'claude -p "' + '$(echo "' * 20_000,
+    "brackets in brackets": "(" * 20_000 + "claude -p go" + ")" * 20_000,
+    "variables of each other": 'A="$B"\nB="$A"\nC="$A$B"\nA="$C"\nclaude -p "$A$B$C"\n',
+    "doubled again and again": 'A="xxxxxxxx"\n' + 'A="$A$A$A$A$A$A$A$A"\n' * 40 + 'claude -p "$A"\n',
+    "doubled by others": "".join(f'A{n}="$A{n - 1}$A{n - 1}$A{n - 1}"\n' for n in range(1, 40))
+    + 'claude -p "$A39"\n',
+    "functions of each other": 'f() { claude -p "$1"; g "$1"; }\ng() { f "$1"; }\nf "$1"\n',
+    "NUL bytes": 'claude -p "a\0b"\0\nclaude -p go\n',
+    "no UTF-8": b'claude -p "\xff\xfe"\n'.decode("latin-1"),
+    "many tests": "A=x\n" + 'if [[ "$r" == *"<promise>$A$B</promise>"* ]]; then exit 0; fi\n' * 5_000,
+    "an unclosed quote": 'claude -p "go\n',
+    "an unclosed here-document": "claude -p <<EOF\ngo\n",
+    "a syntax error": "if then fi done ((( claude -p go ;; esac\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_script_is_read_or_refused(project: Path, name: str) -> None:
+    path = write(project, "")
+    path.write_bytes(HOSTILE[name].encode("latin-1"))
+    script = Script(path, project)
+    for call in script.calls:
+        pieces = call.prompt or ()
+        assert sum(len(each.text) for each in pieces) <= 4_000_000
+        with suppress(ConfigurationError):
+            pieces_prompt(pieces, project, RunOptions(max_iterations=MOST))(1)
+    assert script.by_default in (None, *script.calls)
+    assert isinstance(script.promises, dict)
