@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge import resources
 from bridge.clis import DEFAULT_DRIVER, known_clis
 from bridge.errors import BridgeError
+from bridge.loop.plan import Plan
 from bridge.process import table
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
     from bridge.setups.prompted.job import Job
 
@@ -129,7 +129,8 @@ def _prompt(case: PromptedCase) -> Examined:
     job = case.job
     if isinstance(job, BridgeError):
         return failed_with(job)
-    told = [f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", *job.notes]
+    over = isinstance(case.plan, Plan) and case.plan.complete and job.plan_ends  # there may be none for a next turn
+    told = [job.shown if over else f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", *job.notes]
     if job.tool.line:
         told.insert(1, f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it")
     elif case.original.is_file():

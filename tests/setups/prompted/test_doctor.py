@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.examples import Project
+    from tests.examples import MakeProject, Project
 
 STORIES = '{"userStories": [{"title": "one", "passes": true}, {"title": "two", "passes": false}]}\n'
 SCRIPT = """\
@@ -131,3 +131,11 @@ def test_agents_without_a_loop_are_ended(loops: Project) -> None:
             assert left.wait(10) < 0
         finally:
             left.kill()
+
+
+def test_a_setup_without_a_script_and_with_nothing_left_to_do(make_project: MakeProject) -> None:
+    loops = make_project("ralphy")
+    loops.write("PRD.md", "- [x] one\n")
+    found = look(loops)
+    assert found["plan"][:2] == ("warning", "all 1 tasks are done: a run ends at once")
+    assert (found["prompt"][:2], found["known-faults"][1]) == (("passed", "PRD.md"), "there is no script")
