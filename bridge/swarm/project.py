@@ -163,7 +163,7 @@ class SwarmProject:
         told = before if asks == "plan" else ""  # the others have it among their words
         plan = {} if self.plan is None else {self.plan: self.format.only(self.plan_text() or "", task, told)}
         if asks == "task":
-            return plan, {"setup": self.kind, "task": words}
+            return plan, {"setup": self.kind, "task": words, "tasks": None}
         if asks == "words":
             path = os.path.join(self.home, TASK_FILE)
             # The original's own files are named as its controller is called: from the project's folder.
@@ -207,8 +207,12 @@ def open_project(
     *,
     script: str | None = None,
     settings: Mapping[str, str] | None = None,
+    tasks: str | None = None,
 ) -> SwarmProject:
     """Look at the project that a folder belongs to; the rest as for :func:`bridge.loops.kind_of`.
+
+    Args:
+        tasks: the plan, relative to the project, where its loops would be told which it is.
 
     Raises:
         ConfigurationError: there is no such folder or setup; it lies in no git repository, or in one without a
@@ -230,7 +234,7 @@ def open_project(
             f"{folder}: the repository has no commit yet\n  next: git add -A && git commit -m first"
         )
     own, home = kinds()[kind], _home(folder, kind)
-    plans = [os.path.join(home, name) for name in own.plan.files]
+    plans = [os.path.normpath(tasks)] if tasks else [os.path.join(home, name) for name in own.plan.files]
     return SwarmProject(
         folder=folder,
         top=git.top,

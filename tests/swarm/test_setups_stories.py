@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.setups import KINDS
-from tests.swarm.families import BOTH, PLAYBOOK, POCOCK, make, snarktank, story
+from tests.swarm.families import BOTH, PLAYBOOK, POCOCK, make, prd, snarktank, story
 from tests.swarm.projects import HOLD, until
 
 if TYPE_CHECKING:
@@ -146,6 +146,16 @@ def test_lines_are_tasks_of_their_own(project: Project, stories: int) -> None:
 
 
 @pytest.mark.slow
+def test_another_list_of_stories_is_done_and_the_setup_s_own_stays(project: Project) -> None:
+    text = snarktank(project, story(1, "exit 9"))
+    needs = story(5, "cat 6.txt > 5.txt", dependsOn=["US-6"])
+    other = project.write("../other.json", prd(needs, story(6, "echo 6 > 6.txt")))
+    done = project.swarm("run", str(other))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (project.result("5.txt"), blob(project, PRD)) == ("6", text)
+
+
+@pytest.mark.slow
 def test_a_setup_that_git_does_not_have_is_copied_and_its_list_is_ticked_where_it_is(project: Project) -> None:
     """The setup's own stand-in, too, whose original says which CLI it is."""
     text = snarktank(project, story(1, "echo 1 > 1.txt"), story(2, "echo 2 > 2.txt"))
@@ -254,6 +264,17 @@ def test_ralphy_s_groups_are_side_by_side_one_after_the_other(project: Project) 
     assert blob(project, "tasks.yaml").count("completed: true") == 3
     assert "completed: true   # soon" in blob(project, "tasks.yaml")
     assert "Keep it small" in next(project.notes.glob("asked.01*")).read_text()
+
+
+@pytest.mark.slow
+def test_the_list_that_ralphy_is_told_is_the_plan(project: Project) -> None:
+    project.env["HOME_OF_SETUP"] = ".ralphy"
+    files = {".ralphy/config.yaml": "", "PRD.md": "- [ ] run: exit 9\n", "next.md": "- [ ] run: echo 1 > 1.txt\n"}
+    make(project, **files)
+    done = project.swarm("run", "--", "--tasks", "next.md")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert blob(project, "next.md") == "- [x] run: echo 1 > 1.txt"
+    assert blob(project, "PRD.md") == "- [ ] run: exit 9"
 
 
 # -- the playbook ----------------------------------------------------------------------------------------
