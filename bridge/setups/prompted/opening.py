@@ -164,7 +164,7 @@ def _for_cli(tool: OwnTool) -> tuple[str | None, str | None]:
     where = f"line {tool.line} of its script" if tool.line else "its script"
     raise ConfigurationError(
         f"{where} calls {tool.program}, for which no driver and no agent ships\n"
-        "  next: name one with --driver or --agent (`ralph-bridge list` shows them)"
+        "  next: name one with --driver or --agent (`ralph-bridge drivers` and `ralph-bridge agents` list them)"
     )
 
 

@@ -13,7 +13,7 @@ from bridge.errors import ConfigurationError, SessionRefused
 from bridge.files import make_folder, read_bytes, usable, write_atomic
 from bridge.records import read_text
 from bridge.setups.options import RunOptions
-from bridge.setups.prompted.files import own_script, shown
+from bridge.setups.prompted.files import list_text, own_script, shown
 from bridge.setups.prompted.job import Job
 from bridge.setups.prompted.prompts import can_be_had, file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
@@ -79,7 +79,7 @@ def read_plan(setup: Setup) -> Plan | None:
     Raises:
         ConfigurationError: they can't be read.
     """
-    text = read_text(setup.home / PRD)
+    text = list_text(setup, PRD)
     return None if text is None else plan_in(text, shown(setup, PRD))
 
 
@@ -140,7 +140,7 @@ def _folder_of(branch: str) -> str:
 
 
 def _branch(setup: Setup) -> str:
-    text = read_text(setup.home / PRD)
+    text = list_text(setup, PRD)
     found = parse(text, PRD).get("branchName") if text else None
     return found if isinstance(found, str) else ""
 
