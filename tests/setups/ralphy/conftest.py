@@ -47,7 +47,7 @@ class Ralphy:
 
     def run(self, *options: str, turns: tuple[str, ...] = (), otherwise: str = "work") -> tuple[int, str]:
         """Run the loop to its end: its exit status, and what it said."""
-        keep = "cat > $kept/turn.$turn/prompt; "
+        keep = "cat > $kept/turn.$turn/prompt; printf '%s\\n' \"$@\" > $kept/turn.$turn/words; "
         self.project.turns(*(keep + each for each in turns), otherwise=keep + otherwise)
         loop = self.project.start(*options, RALPH_BRIDGE_RETRY_SECONDS="0.01")
         return loop.finished(), loop.said

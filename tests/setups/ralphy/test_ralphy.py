@@ -49,6 +49,13 @@ def test_each_turn_gets_the_next_task_and_ticks_it_alone(ralphy: Ralphy) -> None
             assert f"\n- {name}\n" in each
 
 
+def test_an_agent_does_them_as_well(ralphy: Ralphy) -> None:
+    status, said = ralphy.run("--agent", "bin/night.sh")
+    assert (status, ralphy.project.begun(), "\n- [ ] " in ralphy.read()) == (0, 2, False), said
+    assert ralphy.prompt(1).startswith("# The task\n\none\n")
+    assert {each["tool"] for each in ralphy.project.turn_records() if "tool" in each} <= {"agent night"}
+
+
 def test_when_all_is_done_no_turn_is_run(ralphy: Ralphy) -> None:
     ralphy.put(PRD_md="- [x] one\n")
     for options, words in (((), "complete after 0 iterations"), (("--dry-run",), "no turn would be run")):
