@@ -216,7 +216,7 @@ def open_project(
 
     Raises:
         ConfigurationError: there is no such folder or setup; it lies in no git repository, or in one without a
-            commit; RALPH_DIR leads all workers to one folder of state.
+            commit; RALPH_DIR leads all workers to one folder of state; the plan lies outside.
     """
     folder, kind = kind_of(project, setup, script=script, settings=settings)
     if os.environ.get("RALPH_DIR", "") not in ("", ".ralph"):
@@ -234,7 +234,11 @@ def open_project(
             f"{folder}: the repository has no commit yet\n  next: git add -A && git commit -m first"
         )
     own, home = kinds()[kind], _home(folder, kind)
-    plans = [os.path.normpath(tasks)] if tasks else [os.path.join(home, name) for name in own.plan.files]
+    if tasks and (tasks := os.path.relpath(folder / tasks, folder)).startswith(".."):
+        raise ConfigurationError(
+            f"--tasks {tasks}: no work tree has what lies outside of the project\n  next: move it into the project"
+        )
+    plans = [tasks] if tasks else [os.path.join(home, name) for name in own.plan.files]
     return SwarmProject(
         folder=folder,
         top=git.top,

@@ -76,7 +76,7 @@ def make(project: Project, **files: str) -> None:
     """Make it a setup of these files, with that agent as its CLI."""
     project.git("rm", "-rq", ".ralph")
     project.write("../bin/claude", AGENT, 0o755)
-    project.write(".gitignore", ".ralph/\n")
+    project.write(".gitignore", "")
     project.env.pop("PLATFORM_DRIVER", None)
     for name, text in files.items():
         project.write(name, text, 0o755 if text.startswith("#!") else 0o644)

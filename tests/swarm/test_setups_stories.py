@@ -112,6 +112,18 @@ def test_a_conflict_in_the_work_is_one_and_the_story_is_redone_with_what_came_be
 
 
 @pytest.mark.slow
+def test_a_log_that_has_become_a_link_is_a_conflict(project: Project) -> None:
+    links = (f"{BOTH}; ln -sf $NOTES/outside.{number} {PROGRESS}" for number in (1, 2))
+    snarktank(
+        project, *(story(number, link) for number, link in enumerate(links, 1)), **{"progress.txt": "# Log\n"}
+    )
+    assert project.swarm("run").returncode == 1
+    assert {*outcomes(project)} == {"merged", "conflict"}
+    written = [path.read_text().count("\n") for path in project.notes.glob("outside.*")]
+    assert written == [3, 3], "what the agents themselves have written"
+
+
+@pytest.mark.slow
 def test_the_host_is_killed_and_goes_on(project: Project) -> None:
     text = snarktank(project, story(1, "echo 1 > 1.txt"), story(2, f'[ -e "$NOTES/holding" ] || {{ {HOLD}; }}'))
     host = project.start("run", "-j", "1")
@@ -160,7 +172,7 @@ def test_a_setup_that_git_does_not_have_is_copied_and_its_list_is_ticked_where_i
     """The setup's own stand-in, too, whose original says which CLI it is."""
     text = snarktank(project, story(1, "echo 1 > 1.txt"), story(2, "echo 2 > 2.txt"))
     project.git("rm", "-rq", "--cached", "scripts")
-    project.write(".gitignore", ".ralph/\nscripts/ralph/\n")
+    project.write(".gitignore", "scripts/ralph/\n")
     project.commit("the setup is nobody else's")
     kept = project.path / "scripts/ralph/progress.txt"
     kept.write_text("# Log\n---\n")
@@ -271,7 +283,8 @@ def test_the_list_that_ralphy_is_told_is_the_plan(project: Project) -> None:
     project.env["HOME_OF_SETUP"] = ".ralphy"
     files = {".ralphy/config.yaml": "", "PRD.md": "- [ ] run: exit 9\n", "next.md": "- [ ] run: echo 1 > 1.txt\n"}
     make(project, **files)
-    done = project.swarm("run", "--", "--tasks", "next.md")
+    assert "outside of the project" in project.swarm("run", "--", "--tasks", "../lines").stderr
+    done = project.swarm("run", "--", "--tasks", str(project.path / "next.md"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert blob(project, "next.md") == "- [x] run: echo 1 > 1.txt"
     assert blob(project, "PRD.md") == "- [ ] run: exit 9"
