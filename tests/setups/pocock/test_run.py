@@ -271,4 +271,3 @@ def test_the_record_of_a_run(ralph: Ralph) -> None:
     ralph.run(*RUN)
     seen = json.loads(ralph.run("status", "--json").stdout)
     assert (seen["exit_reason"], seen["loop"]) == ("max_iterations", 2)
-    assert "2 turns" in ralph.run("report").stdout or ralph.run("report").returncode == 0
