@@ -129,7 +129,7 @@ DECIDABLE = {
     "a file that is there": 'A=$(cat issues/a.md 2>/dev/null || echo none)\nclaude -p "x $A"',
     "$(echo)": 'claude -p "$(echo "a  b" c)"',
     "$(printf)": 'claude -p "$(printf \'%s\' "a b")"',
-    "here-document in $(cat)": 'claude -p "$(cat <<\'EOF\'\n"b" \\`a\\` $HOME \'c\'\n\nEOF\n)"',
+    "here-document in $(cat)": "claude -p \"$(cat <<'EOF'\n\"b\" \\`a\\` $HOME 'c'\n\nEOF\n)\"",
     "expanding here-document in $(cat)": 'A=x\nclaude -p "$(cat <<EOF\n"b" \\`a\\` $A \\\njoined \'c\'\nEOF\n)"',
     "here-document in a variable": "A=$(cat <<'EOF'\nline 'one'\n  $two\nEOF\n)\nclaude -p \"$A\"",
     "read -d": "read -r -d '' A <<'EOF' || true\n  one\ntwo $x\n\nEOF\nclaude -p \"$A\"",
