@@ -6,10 +6,10 @@ import hashlib
 import textwrap
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, ConfigurationError
+from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 from bridge.files import append_durably, read_bytes, usable
 from bridge.git.repository import find_repository
 from bridge.setups.prompted.job import Job, Refused, Tool
@@ -98,7 +98,8 @@ class _Run:
         return [Task("", self.words.strip().partition("\n")[0], self.words, "", self.done)]
 
     def read_plan(self) -> Plan:
-        return plan_of(self.tasks(), self.aside)
+        plan = plan_of(self.tasks(), self.aside)
+        return plan if self.row < _TRIES else replace(plan, next_task=None)
 
     def prompt(self, _turn: int) -> bytes:
         try:
@@ -108,7 +109,7 @@ class _Run:
                 raise
             found = self.task  # which has spoiled the list, and is told so
         if found is None:
-            raise ConfigurationError("all tasks are done: nothing would be run\n  next: add one to the list")
+            raise ConfigurationError("no task is open\n  next: add one to the list")
         if self.task is None or self.task[:2] != found[:2]:
             self.tries, self.why, self.tree, self.contents = 0, "", None, self._contents()
         self.task = found
@@ -118,7 +119,7 @@ class _Run:
     def judge(self, outcome: Outcome, turn: Turn) -> Outcome:
         """Tick the task, or keep it open; a turn that changed what must not change has failed."""
         self.tree = self.tree or turn.tree
-        if self.task is None:
+        if self.task is None:  # there was nothing to send
             return outcome
         if outcome.failure is not None and outcome.limit is not None:  # it is repeated, and doesn't count
             self._open(self.task)
@@ -135,6 +136,10 @@ class _Run:
         if not well:
             self._open(self.task)
             self._failed(self.task, wrong or outcome.failure or "it was not brought to its end")
+        if self.task is None and not self.tasks():
+            raise ProjectUnusable(
+                "the list has no tasks any more\n  next: bring them back (git log -p shows what happened)"
+            )
         return Refused.made_of(outcome, wrong) if wrong else outcome
 
     def after(self, _outcome: Outcome) -> Iterable[str]:
@@ -147,19 +152,18 @@ class _Run:
         """Say which files were changed since the task's first turn that must not be; ''."""
         now = self._contents()
         found = {name for name, digest in now.items() if digest != self.contents.get(name, digest)}
-        changes = turn.repository.changes(self.tree) if self.config.never_touch else None
-        prefix = turn.repository.prefix if changes else ""
-        inside = (
-            path.removeprefix(prefix) for path in (changes.paths if changes else ()) if path.startswith(prefix)
-        )
-        found |= {each for each in inside if any(is_named(each, rule) for rule in self.config.never_touch)}
+        changes = turn.changes if self.tree is turn.tree else turn.repository.changes(self.tree)
+        if changes is not None and now:
+            prefix = turn.repository.prefix
+            inside = (path.removeprefix(prefix) for path in changes.paths if path.startswith(prefix))
+            found |= {each for each in inside if any(is_named(each, rule) for rule in now)}
         if not found:
             return ""
         names = [*sorted(found)[:_SHOWN], *([f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else ())]
         return f"it changed {', '.join(names)}, which boundaries.never_touch names"
 
     def _contents(self) -> dict[str, str]:
-        """Digests of files that are named as they are: git may ignore them, such as ``.env``."""
+        """Digests of what must not change, '' for patterns and folders: git may ignore a file, such as ``.env``."""
         found = {}
         for name in self.config.never_touch:
             found[name] = ""
@@ -190,8 +194,6 @@ class _Run:
             f"{task.shown!r} stays open: {_TRIES} turns in a row failed, and this run leaves it at that"
         )
         if self.row == _TRIES:
-            with suppress(BridgeError):
-                self.aside |= {each[:2] for each in self.tasks()}
             self.told.append(f"{_TRIES} tasks in a row were given up: no other one is begun")
 
     def _log(self, sign: str, task: Task) -> None:

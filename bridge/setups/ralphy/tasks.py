@@ -104,19 +104,18 @@ def tick(project: Path, task: Task, *, done: bool = True) -> str:
         ProjectUnusable: it can't be written.
     """
     text = _text(project, task.file)
-    missed = False
+    left: list[str] = []
     if not _is_list(text, task.file):
-        boxes = [box for box in BOX.finditer(text) if box[2] == task.title]
+        boxes = [box for box in BOX.finditer(text) if box[2].strip() == task.title]
         still = [box for box in boxes if box[1] == " "]
         at = still[:1] if done else [] if still else boxes[-1:]
         changed = f"{text[: at[0].start(1)]}{'x' if done else ' '}{text[at[0].end(1) :]}" if at else text
-        missed = not boxes
+        left = [] if boxes else [task.title]
     elif done:
         changed, left = with_done(text, [task.title], key="completed", name=task.file)
-        missed = bool(left)
     else:
         changed = with_open(text, task.title, name=task.file)
     if changed != text:
         with usable(f"the tasks {task.file}"):
             write_atomic(project / task.file, changed)
-    return f"{task.file} has no task {task.shown!r} any more: nothing is ticked there" if missed else ""
+    return f"{task.file} has no task {task.shown!r} any more: nothing is ticked there" if left else ""

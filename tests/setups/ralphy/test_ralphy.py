@@ -125,6 +125,12 @@ def test_a_list_that_a_turn_has_spoiled_is_mended_by_the_next(ralphy: Ralphy) ->
     assert "no YAML" in said
 
 
+def test_a_list_that_nobody_mends_ends_the_loop(ralphy: Ralphy) -> None:
+    ralphy.put(**{"tasks.yaml": TASKS})
+    status, said = ralphy.run("--tasks", "tasks.yaml", otherwise="echo ' x: [' > tasks.yaml; work")
+    assert (status, ralphy.project.begun(), "tasks.yaml:2:1:" in said.splitlines()[-2]) == (2, 3, True), said
+
+
 def test_a_task_in_words_is_one_good_turn(ralphy: Ralphy, monkeypatch: pytest.MonkeyPatch) -> None:
     ralphy.project.turns("fail", otherwise="cat > $kept/prompt; work")
     for name, value in ralphy.project.environment(RALPH_BRIDGE_RETRY_SECONDS="0.01").items():
@@ -278,10 +284,18 @@ def test_without_git_in_an_odd_folder_and_with_a_large_list(ralphy: Ralphy) -> N
     assert "- [ ]" not in ralphy.read()
 
 
-def test_a_list_that_cannot_be_written_ends_the_loop_with_its_name(ralphy: Ralphy) -> None:
-    turn = "rm PRD.md; mkfifo PRD.md; work"
-    status, said = ralphy.run(turns=(turn,))
-    assert (status, "PRD.md is a FIFO" in said) == (4, True), said
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        ("rm PRD.md", "the tasks PRD.md can't be used: No such file"),
+        ("echo none > PRD.md", "no tasks any more"),
+        ("rm PRD.md; mkfifo PRD.md", "PRD.md is a FIFO"),
+        ("rm PRD.md; ln -s ~/.profile PRD.md", "it is a symbolic link that leads out of"),
+    ],
+)
+def test_a_list_that_a_turn_has_done_away_with_ends_the_loop(ralphy: Ralphy, turn: str, told: str) -> None:
+    status, said = ralphy.run(turns=(f"{turn}; work",))
+    assert (status, told in said) == (4, True), said
 
 
 # -- the other commands ------------------------------------------------------------------------------
