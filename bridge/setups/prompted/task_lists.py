@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.loop.plan import Plan, with_ticks
+from bridge.loop.plan import FENCE, Plan, with_ticks
 from bridge.setups.model import PlannedTask
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _WORDS = {"critical": 0.0, "highest": 0.0, "high": 1.0, "medium": 2.0, "normal":
 _LAST = 1e9
 """Priority of an entry that has none: behind all others, in the order of the file."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_JSON = re.compile(r"[\ufeff \t\r\n]*(?:\{|\[[ \t\r\n]*(?:[{\"]|(?:\][ \t\r\n]*)?\Z))")
+_JSON = re.compile(r"[\ufeff \t\r\n]*(?:\{(?![%{])|\[[ \t\r\n]*(?:[{\"]|(?:\][ \t\r\n]*)?\Z))")
 # A list below one of the keys; Markdown may have such a line, too, but boxes or nothing below it.
 _YAML = re.compile(
     rf"^(?:{'|'.join(LISTS)})[ \t]*:[ \t]*"
@@ -91,7 +91,11 @@ class Entry:
 
 def is_list(text: str) -> bool:
     """Say whether a text is such a list at all, and no Markdown."""
-    return _JSON.match(text) is not None or _YAML.search(text) is not None
+    return _JSON.match(text) is not None or _is_yaml(text)
+
+
+def _is_yaml(text: str) -> bool:
+    return _YAML.search(FENCE.sub("", text)) is not None  # Markdown may show an example
 
 
 def holds_list(text: str, name: str) -> bool:
@@ -290,7 +294,7 @@ def parse(text: str, name: str) -> Node:
         ConfigurationError: it is neither; with line and column.
     """
     begins_as_json = _JSON.match(text) is not None
-    if name.endswith((".yaml", ".yml")) or not (begins_as_json or name.endswith(".json") or not _YAML.search(text)):
+    if name.endswith((".yaml", ".yml")) or not (begins_as_json or name.endswith(".json") or not _is_yaml(text)):
         return _from_yaml(text, name)
     clean = text.removeprefix("\ufeff")
     try:

@@ -56,6 +56,8 @@ def test_dialects(text: str, seen: list[tuple[str, bool]]) -> None:
         "[ ] one\n",
         "# Plan\ntasks:\n- [ ] one\n-  [x] two\n",
         "tasks:\n\nfirst of all\n",
+        "# Plan\n- [ ] one:\n```yaml\ntasks:\n  - title: an example\n```\n",
+        "{% if plan %}\n- [ ] one\n",
     ],
 )
 def test_markdown_is_no_such_list(text: str) -> None:
