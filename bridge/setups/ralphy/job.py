@@ -15,7 +15,7 @@ from bridge.git.repository import find_repository
 from bridge.setups.prompted.job import Job, Refused, Tool
 from bridge.setups.ralphy.config import is_named, read_config
 from bridge.setups.ralphy.kind import LISTS, PROGRESS
-from bridge.setups.ralphy.tasks import Task, files_of, next_of, plan_of, read_tasks, tick
+from bridge.setups.ralphy.tasks import files_of, in_words, next_of, plan_of, read_tasks, tick
 from bridge.turn.tool import first_line
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
     from bridge.setups.options import RunOptions
     from bridge.setups.ralphy.config import Config
+    from bridge.setups.ralphy.tasks import Task
 
 _TRIES = 3
 """Turns in a row that may fail with one task."""
@@ -95,7 +96,7 @@ class _Run:
     def tasks(self) -> list[Task]:
         if self.words is None:
             return read_tasks(self.project, self.named)
-        return [Task("", self.words.strip().partition("\n")[0], self.words, "", self.done)]
+        return [in_words(self.words, done=self.done)]
 
     def read_plan(self) -> Plan:
         plan = plan_of(self.tasks(), self.aside)

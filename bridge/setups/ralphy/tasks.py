@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_MARK = re.compile(r"\A(?:- \[.\][ \t]+|title: )")
+"""What stands in front of a task's words in a list."""
+
+
 class Task(NamedTuple):
     """One task: `text` is all that is said of it, `heading` the section that it stands in, or ''."""
 
@@ -73,13 +77,16 @@ def _read(text: str, name: str) -> list[Task]:
     if _is_list(text, name):
         entries = read_entries(text, name)
         found = [*(each for each in entries if each.done), *in_order(entries)]
-        return [Task(name, each.label, each.text, "", each.done) for each in found]
+        return [Task(name, each.label, _MARK.sub("", each.text), "", each.done) for each in found]
     lines = text.split("\n")
     items = [each for each in plan_items(text) if BOX.match(lines[each.line - 1])]
-    return [
-        Task(name, each.title, re.sub(r"^- \[.\][ \t]+", "", each.text), each.heading, each.ticked)
-        for each in items
-    ]
+    return [Task(name, each.title, _MARK.sub("", each.text), each.heading, each.ticked) for each in items]
+
+
+def in_words(words: str, *, done: bool) -> Task:
+    """A task that stands in no list, or is the one of a swarm's loop."""
+    text = _MARK.sub("", words.strip())
+    return Task("", text.partition("\n")[0], text, "", done)
 
 
 def plan_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Plan:

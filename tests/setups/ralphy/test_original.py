@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.setups.ralphy.conftest import Ralphy
 
 _PROGRAM = "package/dist/ralphy-linux-x64"
-_TASK = re.compile(r"^#+ (?:The task|Task)\n+(?:title: )?(.*)$", re.MULTILINE)
+_TASK = re.compile(r"^#+ (?:The task|Task)\n+(.*)$", re.MULTILINE)
 _MARKDOWN = """\
 # PRD
 - [ ] one
