@@ -110,19 +110,18 @@ def _setup(case: PromptedCase) -> Examined:
 
 
 def _plan(case: PromptedCase) -> Examined:
-    plan, job = case.plan, None if isinstance(case.plan, BridgeError) else case.job
+    plan = case.plan
     if isinstance(plan, BridgeError):
         return failed_with(plan)
     if plan is None:
         return passed("there is none")
-    noun, nouns = ("task", "tasks") if job is None or isinstance(job, BridgeError) else (job.noun, job.nouns)
+    job = None if isinstance(case.job, BridgeError) else case.job
+    noun, nouns = (job.noun, job.nouns) if job else ("task", "tasks")
     if not plan.total:
         return warned(f"it has no {noun}", f"write one entry for each {noun}")
-    if not plan.complete:
-        return passed(f"{plan.done} of {plan.total} {nouns} done")
-    if isinstance(job, BridgeError) or job is None or not job.plan_ends:
-        return passed(f"all {plan.total} {nouns} are done; that doesn't end a run")
-    return warned(f"all {plan.total} {nouns} are done: a run ends at once", f"add an open {noun}")
+    if plan.complete and job and job.plan_ends:
+        return warned(f"{job.all_done(plan.total)}: a run ends at once", f"add an open {noun}")
+    return passed(f"{plan.done} of {plan.total} {nouns} done")
 
 
 def _prompt(case: PromptedCase) -> Examined:
@@ -191,7 +190,7 @@ CHECKS: Mapping[str, DoctorCheck[Any]] = {
     "ralph-project": DoctorCheck("the project is ready for a loop", _setup),
     "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
     "plan": DoctorCheck("the plan has open tasks", _plan),
-    "prompt": DoctorCheck("the prompt can be read", _prompt),
+    "prompt": DoctorCheck("the prompt can be read", _prompt, 60),
     "known-faults": DoctorCheck("known faults of the original script are none of ours", _faults),
     "driver": DoctorCheck("the driver or agent loads", _loads, 60),
     "driver-contract": DoctorCheck("it meets the contract", _contract, 120),

@@ -110,6 +110,10 @@ class Job:
     judge: Callable[[Outcome, Turn], Outcome] = _as_it_is
     after: Callable[[Outcome], Iterable[str]] = _nothing
 
+    def all_done(self, total: int) -> str:
+        """Say so of a plan with nothing left to do."""
+        return f"the only {self.noun} is done" if total == 1 else f"all {total} {self.nouns} are done"
+
 
 @dataclass(frozen=True)
 class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
@@ -130,8 +134,7 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
             return Decision(Verdict.INCOMPLETE, "tasks_failed", stay)
         if not plan.complete:
             return None
-        what = f"the only {job.noun} is" if plan.total == 1 else f"all {plan.total} {job.nouns} are"
-        return Decision(Verdict.COMPLETE, "plan_complete", f"{what} done")
+        return Decision(Verdict.COMPLETE, "plan_complete", job.all_done(plan.total))
 
     def verdict(self, after: LoopState, outcome: Outcome, at: Moment) -> Decision:
         if (done := self.over(after, outcome.plan)) is not None:

@@ -35,7 +35,7 @@ _ALL = "--dangerously-skip-permissions"
 _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
 _PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P<name>\w+))", re.DOTALL)
 _COUNTS = re.compile(r"\(\(\s*(?:\+\+)?(\w+)\s*(?:=(?!=)|\+\+|\+=)|\b(\w+)=\$\(\(\s*\$?\2\b", re.ASCII)
-_DEEPEST, _LONGEST = 12, 2_000_000
+_DEEPEST, _LONGEST, _HIGHEST = 12, 2_000_000, 200
 _READERS = (
     (
         "git log",
@@ -249,7 +249,7 @@ class Script:
             words=tuple(evaluated),
             stdin=self._stdin(node),
             boxed=boxed,
-            looped=any(up.type in _LOOPS for up in _above(node)),
+            looped=any(up.type in _LOOPS for up in above(node)),
             node=node,
         )
 
@@ -275,7 +275,7 @@ class Script:
     def _stdin(self, node: Node) -> tuple[Piece, ...] | None:
         """What a command reads: a file, a here-document, or what an ``echo`` or a ``cat`` before it prints."""
         inner = node
-        for up in (node, *_above(node)):
+        for up in (node, *above(node)):
             if up is node or up.type == "redirected_statement":
                 for redirect in up.children:
                     line = redirect.start_point[0] + 1
@@ -417,7 +417,7 @@ class Script:
         """What a variable stands for at a place of the script."""
         line = node.start_point[0] + 1
         known = [each for each in self._assigned if each.name == name and each.start < before]
-        function = next((up for up in _above(node) if up.type == _FUNCTION), None)
+        function = next((up for up in above(node) if up.type == _FUNCTION), None)
         here = {"BASH_SOURCE": str(self.path), "0": str(self.path), "PWD": str(self.project)}
         if name in self._counted:
             yield Piece("variable", name, line)
@@ -488,11 +488,13 @@ _FUNCTION = "function_definition"
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement", _FUNCTION})
 
 
-def _above(node: Node) -> Iterator[Node]:
-    up = node.parent
-    while up is not None:
+def above(node: Node) -> Iterator[Node]:
+    """What a node stands in, from the nearest on; each step takes as long as the node lies deep."""
+    for _ in range(_HIGHEST):
+        if (up := node.parent) is None:
+            return
         yield up
-        up = up.parent
+        node = up
 
 
 def _words(command: Node) -> list[Node]:

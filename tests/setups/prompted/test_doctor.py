@@ -137,5 +137,5 @@ def test_a_setup_without_a_script_and_with_nothing_left_to_do(make_project: Make
     loops = make_project("ralphy")
     loops.write("PRD.md", "- [x] one\n")
     found = look(loops)
-    assert found["plan"][:2] == ("warning", "all 1 tasks are done: a run ends at once")
+    assert found["plan"][:2] == ("warning", "the only task is done: a run ends at once")
     assert (found["prompt"][:2], found["known-faults"][1]) == (("passed", "PRD.md"), "there is no script")
