@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.records import read_text
@@ -102,7 +102,7 @@ def is_named(path: str, pattern: str) -> bool:
     return bool(parts) and _fits(tuple(path.split("/")), parts if "/" in inner else ("**", *parts))
 
 
-@cache
+@lru_cache(65_536)
 def _fits(path: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     if not pattern:
         return True
