@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.clis import find_cli
 from bridge.files import ANYWHERE, read_bytes, usable
+from bridge.setups.prompted.conditions import taken
 from bridge.setups.prompted.job import Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from tree_sitter import Node
@@ -36,6 +38,7 @@ _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|ru
 _PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P<name>\w+))", re.DOTALL)
 _COUNTS = re.compile(r"\(\(\s*(?:\+\+)?(\w+)\s*(?:=(?!=)|\+\+|\+=)|\b(\w+)=\$\(\(\s*\$?\2\b", re.ASCII)
 _DEEPEST, _LONGEST, _HIGHEST = 12, 2_000_000, 200
+_PATIENCE, _CHUNK = 5.0, 65_536
 _READERS = (
     (
         "git log",
@@ -76,6 +79,7 @@ class Assignment(NamedTuple):
     node: Node | None
     appends: bool
     start: int
+    whole: Node
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +93,7 @@ class Call:
         boxed: it is started in a container or a sandbox of Docker's.
         looped: it stands in a loop, or in a function.
         node: the command.
+        taken: conditions around it may let it run.
     """
 
     cli: Cli
@@ -98,6 +103,7 @@ class Call:
     boxed: bool
     looped: bool
     node: Node = field(repr=False)
+    taken: bool
 
     @cached_property
     def parsed(self) -> tuple[Tool, tuple[Piece, ...] | None, tuple[str, ...]]:
@@ -124,17 +130,21 @@ class Script:
 
     Attributes:
         path: of it. project: the folder that it works in.
-        text: of it; '': it can't be read.
+        arguments: with which it is called; conditions on them decide which of its parts count.
+        text: of it; '': there is none, or what is there is no text.
     """
 
     path: Path
     project: Path
+    arguments: tuple[str, ...] = ()
     text: str = field(init=False, repr=False)
     _evaluated: dict[tuple[int, int, int], tuple[Piece, ...]] = field(init=False, repr=False, default_factory=dict)
+    _taken: dict[int, bool | None] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         with usable("the controller's script"):
             data = read_bytes(self.path, 4 * 1024 * 1024, root=ANYWHERE) if self.path.is_file() else b""
+        data = b"" if b"\0" in data else data
         self._source = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
         self.text = self._source.decode("utf-8", "surrogateescape")
 
@@ -143,7 +153,14 @@ class Script:
         import tree_sitter
         import tree_sitter_bash
 
-        return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())).parse(self._source).root_node
+        parser, data = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())), self._source
+        end = time.monotonic() + _PATIENCE
+        try:  # what is no script may take the parser hours, and only a parse in chunks can be ended
+            parser.parse(lambda at, _: data[at : at + _CHUNK], progress_callback=lambda *_: time.monotonic() > end)
+        except ValueError:
+            parser.reset()
+            data = b""
+        return parser.parse(data).root_node
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -169,9 +186,16 @@ class Script:
         for node in self.nodes:
             if node.type == "variable_assignment" and (name := node.child_by_field_name("name")) is not None:
                 appends = any(child.type == "+=" for child in node.children)
-                found.append(Assignment(self.of(name), node.child_by_field_name("value"), appends, node.start_byte))
+                value = node.child_by_field_name("value")
+                found.append(Assignment(self.of(name), value, appends, node.start_byte, node))
+            elif node.type == "expansion" and ":=" in {each.type for each in node.children}:
+                found.append(
+                    Assignment(
+                        self.of(node.named_children[0]), node.named_children[-1], False, node.start_byte, node
+                    )
+                )
             elif node.type == "command" and self.of(node.children[0]) == "read" and (here := _heredoc(node)):
-                found.append(Assignment(self.of(_words(node)[-1]), here, False, node.start_byte))
+                found.append(Assignment(self.of(_words(node)[-1]), here, False, node.start_byte, node))
         return found
 
     @cached_property
@@ -179,6 +203,57 @@ class Script:
         """Variables that are counted up, whose values only a run knows."""
         found = re.finditer(_COUNTS, self.text)
         return frozenset(name for each in found for name in each.groups() if name)
+
+    def _last(self, name: str, before: int) -> Assignment | None:
+        """What gives a variable its value: the last that surely runs, or adds to it, else the last that may run."""
+        known = [each for each in self._assigned if each.name == name and each.start < before]
+        may_be = [each for each in known if self.taken(each.whole) is not False]
+        adds = re.compile(rf"\$\{{?{name}\b")
+        made = [
+            each for each in may_be if self.taken(each.whole) or each.appends or adds.search(self.of(each.whole))
+        ]
+        return next((each[-1] for each in (made, may_be, known) if each), None)
+
+    def value(self, name: str) -> str | None:
+        """What a variable comes to at the end of the script; None: nothing, or only bash could tell."""
+        last = self._last(name, len(self._source))
+        return None if last is None else _plain(self.evaluate(last.node, before=last.start))
+
+    def taken(self, node: Node, assume: Callable[[str], bool] | None = None) -> bool | None:
+        """Say whether the conditions around a node let it run, given the arguments and an environment without
+        settings; None: only bash could tell.
+
+        Args:
+            assume: says by the words of such a condition, those of its variables' values with them, that it is met.
+        """
+        if assume is not None:
+            return taken(node, self._compared, lambda guard: assume(self._words_behind(guard)))
+        if node.start_byte not in self._taken:
+            self._taken[node.start_byte] = None  # a condition that needs itself
+            self._taken[node.start_byte] = taken(node, self._compared)
+        return self._taken[node.start_byte]
+
+    def _words_behind(self, node: Node) -> str:
+        text = self.of(node)
+        named = {*re.findall(r"\$\{?(\w+)", text)}
+        return " ".join([text, *(self.of(each.whole) for each in self._assigned if each.name in named)])
+
+    def _compared(self, node: Node) -> str | None:
+        """The text of a word in a condition."""
+        if node.type not in _WORDS:
+            return None
+        pieces = self.evaluate(node, before=node.start_byte)
+        return (
+            None
+            if any(each.kind != "text" and not self._unset(each, node) for each in pieces)
+            else "".join(each.text for each in pieces if each.kind == "text")
+        )
+
+    def _unset(self, piece: Piece, node: Node) -> bool:
+        """Whether it is a variable of the environment, or an argument that isn't given."""
+        inside = any(up.type == _FUNCTION for up in above(node))
+        named = _ENVIRONMENT.fullmatch(piece.text) is not None and self._last(piece.text, len(self._source)) is None
+        return piece.kind == "variable" and (named or (piece.text.isdigit() and not inside))
 
     def default(self, name: str) -> str | None:
         """The first value that the script assigns to a variable; None: it assigns none, or only bash could tell."""
@@ -194,7 +269,9 @@ class Script:
             if node.type not in ("if_statement", "elif_clause") or then is None:
                 continue
             test = self._source[node.start_byte : then.start_byte].decode("utf-8", "replace")
-            test = re.sub(r"\$\{?(\w+)\}?", lambda name: self.default(name[1]) or name[0], test)
+            test = re.sub(
+                r"\$\{?(\w+)\}?", lambda name: self.value(name[1]) or self.default(name[1]) or name[0], test
+            )
             body = [each for each in node.children if each.start_byte > then.start_byte]
             inside = [each for each in body if each.type not in ("elif_clause", "else_clause")]
             text = "\n".join(map(self.of, inside))
@@ -216,7 +293,7 @@ class Script:
 
         That of the CLI with which its variable for that begins, else the first in a loop or a function.
         """
-        calls = self.calls
+        calls = sorted(self.calls, key=lambda call: (not call.taken, not call.headless))
         chosen = [
             find_cli(self.default(each.name) or "") for each in self._assigned if _CHOICE.fullmatch(each.name)
         ]
@@ -224,6 +301,8 @@ class Script:
         return next(found, None) or next((call for call in calls if call.looped), None) or next(iter(calls), None)
 
     def _call(self, node: Node, words: list[str]) -> Call | None:
+        if words and words[0][:1] in '"$':  # a variable, which may stand for several words
+            words = [*self._named(_words(node)[0]), *words[1:]]
         bare = [word.strip("\"'") for word in words]
         if bare[:2] == ["sbx", "run"]:  # a box is called as its CLI, with a name of its own behind that
             bare = [word.partition("-")[0] or word for word in bare]
@@ -249,16 +328,30 @@ class Script:
             words=tuple(evaluated),
             stdin=self._stdin(node),
             boxed=boxed,
-            looped=any(up.type in _LOOPS for up in above(node)),
             node=node,
+            looped=any(up.type in LOOPS for up in above(node)),
+            taken=self.taken(node) is not False,
         )
+
+    def _named(self, node: Node) -> list[str]:
+        """The words of a program that a variable names: by its value, else by what it begins with."""
+        words = [_plain(each) or "" for each in self._spread(node)]
+        name = re.fullmatch(r'"?\$\{?(\w+)\}?"?', self.of(node))
+        begins = self.default(name[1]) if name is not None else None
+        known = begins is None or (words and find_cli(words[0]) is not None)
+        return words if known else str(begins).split()
 
     def _spread(self, node: Node) -> Iterator[tuple[Piece, ...]]:
         """A word of a command: an array stands for all of its elements."""
         if found := re.fullmatch(r'"?\$\{(\w+)\[[@*]\]\}"?', self.of(node)):
             elements: list[tuple[Piece, ...]] = []
             for each in self._assigned:
-                if each.name == found[1] and each.start < node.start_byte and each.node is not None:
+                if (
+                    each.name == found[1]
+                    and each.start < node.start_byte
+                    and each.node is not None
+                    and (self.taken(each.whole) is not False)
+                ):
                     elements = elements if each.appends else []
                     if each.node.type == "array":
                         inside = [child for child in each.node.named_children if child.type != "comment"]
@@ -292,7 +385,9 @@ class Script:
                 stages = [each for each in up.named_children if each.end_byte <= inner.start_byte]
                 if stages:
                     return self._printed(stages[-1])
-            elif up.type not in ("heredoc_redirect", "heredoc_body"):
+            elif up.type not in ("heredoc_redirect", "heredoc_body") and (
+                up.type != "list" or up.named_children[0] != inner
+            ):
                 return None
             inner = up
         return None
@@ -405,6 +500,12 @@ class Script:
         name = found and (found["name"] or found["braced"])
         if found is None or name is None:
             yield Piece("unknown", text, node.start_point[0] + 1)
+        elif (
+            name.isdigit()
+            and 0 < int(name) <= len(self.arguments)
+            and not any(up.type == _FUNCTION for up in above(node))
+        ):
+            yield Piece("text", self.arguments[int(name) - 1], node.start_point[0] + 1)
         elif found["default"] is None or any(each.name == name and each.start < before for each in self._assigned):
             yield from self._variable(node, name, before, deep)
         elif inside := [each for each in node.named_children if each.type != "variable_name"]:
@@ -416,15 +517,17 @@ class Script:
     def _variable(self, node: Node, name: str, before: int, deep: int) -> Iterator[Piece]:
         """What a variable stands for at a place of the script."""
         line = node.start_point[0] + 1
-        known = [each for each in self._assigned if each.name == name and each.start < before]
+        last = self._last(name, before)
         function = next((up for up in above(node) if up.type == _FUNCTION), None)
         here = {"BASH_SOURCE": str(self.path), "0": str(self.path), "PWD": str(self.project)}
         if name in self._counted:
             yield Piece("variable", name, line)
         elif name in here or name == "HOME":
             yield Piece("text", here.get(name, os.environ.get("HOME", "")), line)
-        elif known and known[-1].node is not None:
-            yield from self.evaluate(known[-1].node, before=known[-1].start, deep=deep + 1)
+        elif last is not None and last.node is not None:
+            if last.appends:
+                yield from self._variable(node, name, last.start, deep + 1)
+            yield from self.evaluate(last.node, before=last.start, deep=deep + 1)
         elif name.isdigit() and function is not None:
             yield from self._argument(function, int(name), Piece("unknown", f"${name}", line), deep)
         else:
@@ -484,8 +587,12 @@ class Script:
         )
 
 
+_WORDS = frozenset(
+    {"word", "number", "string", "raw_string", "ansi_c_string", "concatenation", "simple_expansion", "expansion"}
+)
+_ENVIRONMENT = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _FUNCTION = "function_definition"
-_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement", _FUNCTION})
+LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement", _FUNCTION})
 
 
 def above(node: Node) -> Iterator[Node]:
