@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,8 +28,8 @@ def blob(project: Project, name: str) -> str:
 
 
 def learnt(project: Project, name: str = PROGRESS) -> list[str]:
-    """Whose notes are on the swarm's branch."""
-    return sorted(line[3:5] for line in blob(project, name).splitlines() if line.startswith("## "))
+    """Whose notes are on the swarm's branch, each in one piece."""
+    return sorted(re.findall(r"^## (\d\d).*\n- what was learnt\n---$", blob(project, name), re.MULTILINE))
 
 
 # -- snarktank -------------------------------------------------------------------------------------------
@@ -109,6 +110,18 @@ def test_a_conflict_in_the_work_is_one_and_the_story_is_redone_with_what_came_be
     assert sorted(project.result("shared.txt").splitlines()) == ["1", "2", "one", "three", "two"]
     assert blob(project, PRD).count('"passes": true') == 2
     assert len(project.started()) == 3
+
+
+@pytest.mark.slow
+def test_what_is_learnt_at_the_top_of_the_log_is_kept_as_well(project: Project) -> None:
+    words = (f'{BOTH}; sed -i "s/^## Patterns/&\\n- pattern {number}/" {PROGRESS}' for number in (1, 2))
+    log = "# Log\n\n## Patterns\n\n---\n## 00 before\n- what was learnt\n---\n"
+    snarktank(project, *(story(number, each) for number, each in enumerate(words, 1)), **{"progress.txt": log})
+    done = project.swarm("run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert learnt(project) == ["00", "01", "02"]
+    top = blob(project, PROGRESS).partition("\n---\n")[0].splitlines()
+    assert (top[:3], sorted(top[3:])) == (["# Log", "", "## Patterns"], ["- pattern 1", "- pattern 2"])
 
 
 @pytest.mark.slow
