@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.clis import DEFAULT_DRIVER, known_clis
 from bridge.errors import BridgeError
-from bridge.loop.plan import Plan
 from bridge.process import table
 from bridge.setups import standin
-from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, passed, warned
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.state_checks import STATE
 from bridge.setups.options import RunOptions
@@ -22,10 +22,11 @@ from bridge.setups.prompted.script import Script
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import Any
 
+    from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
     from bridge.setups.prompted.job import Job
 
@@ -58,46 +59,43 @@ class PromptedCase:
         self._job, self._read_plan = job, read_plan
 
     @cached_property
-    def plan(self) -> Plan | BridgeError | None:
-        try:
-            return self._read_plan(self.setup)
-        except BridgeError as error:
-            return error
+    def plan(self) -> Plan | None:
+        return self._read_plan(self.setup)
 
     @cached_property
-    def job(self) -> Job | BridgeError:
-        """Raises `Skipped` where the plan can't be read, which its own check reports."""
-        if isinstance(self.plan, BridgeError):
-            raise Skipped("the plan can't be read")
-        try:
-            return self._job(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
-        except BridgeError as error:
-            return error
+    def job(self) -> Job:
+        with _reported("the plan can't be read"):
+            self.plan  # noqa: B018 (read for its errors)
+        return self._job(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
 
     @cached_property
-    def outcome(self) -> LoadedTool | BridgeError:
-        """What loading the script has shown, as `run` would load it; raises `Skipped` where there is no job."""
+    def loaded(self) -> LoadedTool:
+        """As `run` would load it."""
         from bridge.driver import Driver
         from bridge.setups.prompted.opening import open_job
 
-        if isinstance(self.job, BridgeError):
-            raise Skipped("there is no prompt")
-        try:
-            with open_job(self.job, RunOptions(), lambda _text: None) as opened:
-                script = opened.script
-                if isinstance(script, Driver):
-                    title = script.display_name()
-                    return LoadedTool(title, script.script, script.cli_binary(), script.min_version())
-                return LoadedTool(script.script.stem, script.script, script.cli, None)
-        except BridgeError as error:
-            return error
+        with _reported("there is no prompt"):
+            job = self.job
+        with open_job(job, RunOptions(), lambda _text: None) as opened:
+            script = opened.script
+            if isinstance(script, Driver):
+                return LoadedTool(script.display_name(), script.script, script.cli_binary(), script.min_version())
+            return LoadedTool(script.script.stem, script.script, script.cli, None)
 
     @property
     def tool(self) -> LoadedTool:
-        """The same, for other checks than the one that reports what is wrong; raises `Skipped`."""
-        if isinstance(self.outcome, BridgeError):
-            raise Skipped("neither a driver nor an agent loads")
-        return self.outcome
+        """The same, for other checks than the one that says why there is none."""
+        with _reported("neither a driver nor an agent loads"):
+            return self.loaded
+
+
+@contextmanager
+def _reported(why: str) -> Iterator[None]:
+    """What goes wrong is another check's failure."""
+    try:
+        yield
+    except BridgeError as error:
+        raise Skipped(why) from error
 
 
 def _setup(case: PromptedCase) -> Examined:
@@ -110,12 +108,11 @@ def _setup(case: PromptedCase) -> Examined:
 
 
 def _plan(case: PromptedCase) -> Examined:
-    plan = case.plan
-    if isinstance(plan, BridgeError):
-        return failed_with(plan)
+    plan, job = case.plan, None
     if plan is None:
         return passed("there is none")
-    job = None if isinstance(case.job, BridgeError) else case.job
+    with suppress(BridgeError):  # the next check's failure
+        job = case.job
     noun, nouns = (job.noun, job.nouns) if job else ("task", "tasks")
     if not plan.total:
         return warned(f"it has no {noun}", f"write one entry for each {noun}")
@@ -125,10 +122,8 @@ def _plan(case: PromptedCase) -> Examined:
 
 
 def _prompt(case: PromptedCase) -> Examined:
-    job = case.job
-    if isinstance(job, BridgeError):
-        return failed_with(job)
-    over = isinstance(case.plan, Plan) and case.plan.complete and job.plan_ends  # there may be none for a next turn
+    job, plan = case.job, case.plan
+    over = plan is not None and plan.complete and job.plan_ends  # there may be none for a next turn
     told = [job.shown if over else f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", *job.notes]
     if job.tool.line:
         told.insert(1, f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it")
@@ -138,10 +133,7 @@ def _prompt(case: PromptedCase) -> Examined:
 
 
 def _loads(case: PromptedCase) -> Examined:
-    found = case.outcome
-    if isinstance(found, BridgeError):
-        return failed_with(found, "name another with --driver or --agent, or correct it (ralph-bridge verify)")
-    return passed(f"{found.title}: {resources.shown_script(found.script)}")
+    return passed(f"{case.loaded.title}: {resources.shown_script(case.loaded.script)}")
 
 
 def _contract(case: PromptedCase) -> Examined:
