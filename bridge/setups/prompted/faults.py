@@ -67,7 +67,7 @@ def find_faults(script: Script) -> list[Fault]:
     pipefail = any("pipefail" in text and "+o" not in text for _, text in sets)
     calls = [call.node for call in script.calls[:_MOST] if _looped(script, call.node)]
     seen = _Seen(script, calls, code, "asked" if unsure else "ends" if ends else "dropped", pipefail)
-    nodes = ((name, next(iter(find(seen)), None), what, change) for name, find, what, change in _KNOWN)
+    nodes = ((name, next(iter(find(seen)), None), what, change) for name, find, what, change in KNOWN)
     found = [Fault(name, node.start_point[0] + 1, what, change) for name, node, what, change in nodes if node]
     return sorted(found, key=lambda each: each.line)
 
@@ -168,7 +168,7 @@ def _push(seen: _Seen) -> Iterable[Node]:
     return (node for node in pushes if _looped(seen.script, node) and _fate(seen, node) == "ends")
 
 
-_KNOWN: tuple[tuple[str, Callable[[_Seen], Iterable[Node]], str, str], ...] = (
+KNOWN: tuple[tuple[str, Callable[[_Seen], Iterable[Node]], str, str], ...] = (
     ("promise-anywhere", _anywhere, "the promise counts in all that the CLI prints, an echoed prompt included",
      "it counts in the assistant's last message"),
     ("no-limits", _lacking(_LIMITS), "a provider's limit is a turn like any other",
