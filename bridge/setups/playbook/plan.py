@@ -171,7 +171,7 @@ def _bullets(text: str) -> Iterator[Item]:
     alone = all(len(line.above) < 2 for line in _lines(text))
     for line, words in _outermost(text):
         named = any(level > 1 and _PRIORITY.search(title) for level, title in line.above)
-        if line.aside or not (alone or named or line.below_done):
+        if line.aside or _BOX.match(words) or not (alone or named or line.below_done):
             continue
         done = (
             words.startswith("~~") or re.search(r"\*\*(?:done|resolved|fixed)\b", words, re.IGNORECASE) is not None
