@@ -294,11 +294,14 @@ class Script:
         That of the CLI with which its variable for that begins, else the first in a loop or a function.
         """
         calls = sorted(self.calls, key=lambda call: (not call.taken, not call.headless))
-        chosen = [
-            find_cli(self.default(each.name) or "") for each in self._assigned if _CHOICE.fullmatch(each.name)
-        ]
-        found = (call for cli in chosen if cli is not None for call in calls if call.cli is cli)
+        found = (call for cli in self.chosen for call in calls if call.cli is cli)
         return next(found, None) or next((call for call in calls if call.looped), None) or next(iter(calls), None)
+
+    @property
+    def chosen(self) -> list[Cli]:
+        """The CLIs with which its variables for that begin."""
+        names = [each.name for each in self._assigned if _CHOICE.fullmatch(each.name)]
+        return [cli for name in names if (cli := find_cli(self.default(name) or "")) is not None]
 
     def _call(self, node: Node, words: list[str]) -> Call | None:
         if words and words[0][:1] in '"$':  # a variable, which may stand for several words

@@ -47,11 +47,12 @@ def job(setup: Setup, options: RunOptions) -> Job:
         ConfigurationError: its stories can't be read, it has no prompt.
     """
     read_plan(setup)
-    call = call_for(_script(setup), options)
-    tool = tool_of(call, options, TOOLS[0])
+    script = _script(setup)
+    call = call_for(script, options)
+    tool = tool_of(call, options, next((cli.programs[0] for cli in script.chosen), TOOLS[0]))
     prompt, name = _prompt(setup, options, call, tool)
     guessed = (
-        f"note: {shown(setup, SCRIPT)} calls no CLI that is known here: it is {TOOLS[0]}, unless you name another"
+        f"{shown(setup, SCRIPT)} calls no CLI that is known here: it is {tool.program}, unless you name another"
     )
     return Job(
         project=setup.project,
