@@ -36,7 +36,8 @@ def main():
         (home / ".last-branch").write_text(f"{task}\n")
     else:
         run(asked)
-    with (home / "progress.txt").open("a") as file:
+    plan = home / "IMPLEMENTATION_PLAN.md"
+    with (plan if plan.exists() else home / "progress.txt").open("a") as file:
         file.write(f"## {task}\n- what was learnt\n---\n")
     git("add", "-A")
     git("commit", "-qm", f"feat: {task}")
@@ -64,7 +65,7 @@ done
 """
 PLAYBOOK = """#!/bin/bash
 while true; do
-  cat PROMPT_build.md | claude -p --dangerously-skip-permissions --output-format=stream-json --model opus
+  cat {}PROMPT_build.md | claude -p --dangerously-skip-permissions --output-format=stream-json --model opus
   git push origin "$(git branch --show-current)"
 done
 """

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups import KINDS
 from tests.swarm.families import BOTH, PLAYBOOK, POCOCK, make, prd, snarktank, story
 from tests.swarm.projects import HOLD, until
 
@@ -306,16 +305,35 @@ def test_the_list_that_ralphy_is_told_is_the_plan(project: Project) -> None:
 # -- the playbook ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif("playbook" not in KINDS, reason="still to come")
-def test_the_playbook_s_tasks_are_merged_and_nothing_is_pushed(project: Project) -> None:
+@pytest.mark.parametrize("home", ["", pytest.param(".ralph/", marks=pytest.mark.slow)])
+def test_the_playbook_s_tasks_are_merged_and_nothing_is_pushed(project: Project, home: str) -> None:
     plan = f"# Implementation plan\n\n- [ ] run: {BOTH}; echo 1 > 1.txt\n- [ ] run: {BOTH}; echo 2 > 2.txt\n"
-    make(project, **{"loop.sh": PLAYBOOK, "PROMPT_build.md": "Study specs/*.\n", "IMPLEMENTATION_PLAN.md": plan})
+    files = {
+        "loop.sh": PLAYBOOK.format(home),
+        "PROMPT_build.md": "Study specs/*.\n",
+        "IMPLEMENTATION_PLAN.md": plan,
+    }
+    project.env["HOME_OF_SETUP"] = home or "."
+    make(project, **{f"{home}{name}": text for name, text in files.items()})
     project.git("init", "-q", "--bare", str(project.path.parent / "remote.git"))
     project.git("remote", "add", "origin", str(project.path.parent / "remote.git"))
     done = project.swarm("run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(project) == ["merged"] * 2
-    assert blob(project, "IMPLEMENTATION_PLAN.md").count("- [x]") == 2
+    assert blob(project, f"{home}IMPLEMENTATION_PLAN.md").count("- [x]") == 2
     assert all("Study specs/*." in path.read_text() for path in project.notes.glob("asked.*"))
     assert project.git("ls-remote", "origin") == ""
     assert len(project.started()) == 2
+
+
+@pytest.mark.slow
+def test_turns_that_are_used_up_are_no_end_of_a_task(project: Project) -> None:
+    """Of a playbook's own loop they are the usual one."""
+    files = {"loop.sh": PLAYBOOK.format(""), "PROMPT_build.md": "Study.\n"}
+    make(project, **files, **{"IMPLEMENTATION_PLAN.md": "- [ ] run: echo 1 >> 1.txt; exit 1\n"})
+    done = project.swarm("run", "--max-iterations", "2")
+    assert done.returncode == 1
+    assert [(each["outcome"], each["reason"]) for each in project.seen()["tasks"]] == [
+        ("incomplete", "max_iterations")
+    ]
+    assert blob(project, "IMPLEMENTATION_PLAN.md").startswith("- [ ]")
