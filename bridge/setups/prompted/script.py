@@ -39,6 +39,12 @@ _PARAMETER = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?[-=](?P<default>.*))?\}|(?P
 _COUNTS = re.compile(r"\(\(\s*(?:\+\+)?(\w+)\s*(?:=(?!=)|\+\+|\+=)|\b(\w+)=\$\(\(\s*\$?\2\b", re.ASCII)
 _DEEPEST, _LONGEST, _HIGHEST = 12, 2_000_000, 200
 _PATIENCE, _CHUNK = 5.0, 65_536
+_ESCAPED, _BLANK = re.compile(rb"[ \t]*(?P<sign>\\[^\n])"), re.compile(rb"(?<!\\)(?:\\\\)*\\[ \t]\Z")
+_MISSED = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[\w{(@*#?$!-]|`)")
+"""What bash puts in, in a part that the parser takes for text."""
+_GOES_ON = re.compile(rb"\\\n\w")
+_LONE = re.compile(r"\s*\$\s[^$`]*")
+"""A dollar sign that means itself, which the parser takes for more."""
 _READERS = (
     (
         "git log",
@@ -315,16 +321,20 @@ class Script:
         cli = find_cli(bare[at])
         assert cli is not None
         behind = _words(node)[at + 1 :]
-        evaluated = [piece for each in behind for piece in self._spread(each)]
+        evaluated: list[tuple[Piece, ...]] = []
+        for last, each in zip((None, *behind), behind, strict=False):
+            if last is not None and last.end_byte == each.start_byte:  # one word that the parser has split
+                evaluated[-1:] = [(*evaluated[-1], *self.evaluate(each, before=each.start_byte))]
+            else:
+                evaluated += self._spread(each)
         if {_plain(word) for word in evaluated} & _ASKS and len(evaluated) == 1:
             return None
         boxed = before == "box"
         if boxed and any(_plain(word) == "--" for word in evaluated):  # behind it are the CLI's own
             evaluated = evaluated[next(n for n, word in enumerate(evaluated) if _plain(word) == "--") + 1 :]
-        if (
-            behind_it := node.next_sibling
-        ) is not None and behind_it.type == "ERROR":  # words the parser can't read
-            evaluated.append((Piece("unknown", self.of(behind_it), behind_it.start_point[0] + 1),))
+        for lost in (*node.children, node.next_sibling):  # words that the parser can't read
+            if lost is not None and lost.type in ("ERROR", "$"):
+                evaluated.append((Piece("unknown", self.of(lost), lost.start_point[0] + 1),))
         return Call(
             cli=cli,
             line=node.start_point[0] + 1,
@@ -457,11 +467,18 @@ class Script:
             unknown = (Piece("unknown", self.of(node), node.start_point[0] + 1),)
             self._evaluated[key] = unknown  # a word that needs itself
             try:
-                found = tuple(_joined(self._pieces(node, before, deep)))
+                found = unknown if self._cut(node) else tuple(_joined(self._pieces(node, before, deep)))
             except RecursionError:
                 return unknown
             self._evaluated[key] = found if sum(len(each.text) for each in found) <= _LONGEST else unknown
         return self._evaluated[key]
+
+    def _cut(self, node: Node) -> bool:
+        """Whether the parser has lost what follows a word, or comes before it: it skips escaped blanks, for one."""
+        behind = _ESCAPED.match(self._source, node.end_byte)
+        known = node.next_sibling is not None and behind and node.next_sibling.start_byte == behind.start("sign")
+        start = max(0, node.start_byte - 100)
+        return (bool(behind) and not known) or bool(_BLANK.search(self._source[start : node.start_byte]))
 
     def _pieces(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
         text, line = self.of(node), node.start_point[0] + 1
@@ -477,6 +494,9 @@ class Script:
                 quote = int(node.type == "string")
                 yield from self._between(node, node.start_byte + quote, node.end_byte - quote, before, deep)
             case "concatenation":
+                if sum(len(self.of(child)) for child in node.named_children) != len(text):
+                    yield Piece("unknown", text, line)
+                    return
                 for child in node.named_children:
                     yield from self._pieces(child, before, deep)
             case "simple_expansion" | "expansion":
@@ -489,19 +509,25 @@ class Script:
     def _between(self, node: Node, start: int, end: int, before: int, deep: int) -> Iterator[Piece]:
         at, line = start, node.start_point[0] + 1
         for child in node.named_children:
-            if child.type in ("string_content", "heredoc_content") or re.match(r"\s*\$\s", self.of(child)):
+            if child.type in ("string_content", "heredoc_content") or _LONE.fullmatch(self.of(child)):
                 continue
-            begun = child.start_byte + len(self.of(child)) - len(self.of(child).lstrip())
-            yield Piece("text", _unescaped(self._source[at:begun]), line)
+            sign = re.compile(rb"[$`]").search(self._source, child.start_byte)  # blanks may stand before it
+            yield self._literal(at, sign.start() if sign else child.start_byte, node, line)
             yield from self._pieces(child, before, deep)
             at = child.end_byte
-        yield Piece("text", _unescaped(self._source[at:end]), line)
+        yield self._literal(at, end, node, line)
+
+    def _literal(self, start: int, end: int, node: Node, line: int) -> Piece:
+        """The text of a part between what bash puts in; the parser may have taken such a thing for text."""
+        text = self._source[start:end].decode("utf-8", "surrogateescape")
+        return Piece("unknown" if _MISSED.search(text) else "text", _unescaped(text, node), line)
 
     def _expansion(self, node: Node, before: int, deep: int) -> Iterator[Piece]:
-        text = self.of(node).lstrip()
+        text = re.sub(r"\A[^$]*", "", self.of(node))  # blanks, and a line that goes on, may stand before it
         found = _PARAMETER.fullmatch(text)
         name = found and (found["name"] or found["braced"])
-        if found is None or name is None:
+        goes_on = not text.startswith("${") and _GOES_ON.match(self._source, node.end_byte)
+        if found is None or name is None or goes_on:
             yield Piece("unknown", text, node.start_point[0] + 1)
         elif (
             name.isdigit()
@@ -574,14 +600,20 @@ class Script:
         yield last._replace(text=last.text.rstrip("\n")) if last.kind == "text" else last._replace(bare=True)
 
     def _here(self, redirect: Node, before: int) -> tuple[Piece, ...]:
-        body = next((each for each in redirect.children if each.type == "heredoc_body"), None)
-        start = next((self.of(each) for each in redirect.children if each.type == "heredoc_start"), "")
-        if body is None:
-            return (Piece("text", "", redirect.start_point[0] + 1),)
-        if start[:1] in ("'", '"', "\\"):
-            pieces: tuple[Piece, ...] = (Piece("text", self.of(body), body.start_point[0] + 1),)
+        """A here-document, from line to line: the parser loses blanks and backslashes at its beginning."""
+        parts = {each.type: each for each in redirect.children}
+        if not {"heredoc_start", "heredoc_body", "heredoc_end"} <= parts.keys():
+            return (Piece("unknown", self.of(redirect), redirect.start_point[0] + 1),)
+        start, body = parts["heredoc_start"], parts["heredoc_body"]
+        begin = self._source.find(b"\n", start.end_byte) + 1
+        end = max(begin, self._source.rfind(b"\n", 0, parts["heredoc_end"].start_byte) + 1)
+        text, line = self._source[begin:end].decode("utf-8", "surrogateescape"), start.start_point[0] + 2
+        if self.of(start)[:1] in ("'", '"', "\\"):
+            pieces: tuple[Piece, ...] = (Piece("text", text, line),)
+        elif body.start_byte == body.end_byte and re.search(r"[$`]", text):
+            pieces = (Piece("unknown", text, line),)
         else:
-            pieces = self.evaluate(body, before=before)
+            pieces = tuple(_joined(self._between(body, begin, end, before, 0)))
         if redirect.children[0].type != "<<-":
             return pieces
         return tuple(
@@ -651,9 +683,9 @@ def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
     yield from [piece for piece in found if piece.kind != "text" or piece.text] or [Piece("text", "", 0)]
 
 
-def _unescaped(data: bytes) -> str:
-    text = data.decode("utf-8", "surrogateescape")
-    return re.sub(r'\\([$`"\\]|\n)', lambda found: found[1].strip("\n"), text)
+def _unescaped(text: str, node: Node) -> str:
+    signs = r'[$`"\\]' if node.type == "string" else r"[$`\\]"
+    return re.sub(rf"\\({signs}|\n)", lambda found: found[1].strip("\n"), text)
 
 
 _SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}

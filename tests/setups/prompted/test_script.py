@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bridge.errors import ConfigurationError
 from bridge.setups.options import RunOptions
@@ -16,7 +20,6 @@ from bridge.setups.prompted.script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from bridge.setups.prompted.script import Call, Piece
 
@@ -116,6 +119,8 @@ DECIDABLE = {
     "an array": 'A=(-p --model "o p")\nA+=(--verbose)\nclaude "${A[@]}" "go"',
     "an empty array": 'A=()\nclaude "${A[@]}" -p "go"',
     "an array with a comment": 'A=(\n  -p # the mode\n  --model opus\n)\nclaude "${A[@]}" go',
+    "an indented here-document": 'P=$(cat <<EOF\n\n  one \\"two\\"\n\tthree\nEOF\n)\nclaude -p "$P"',
+    "an indented variable": 'A=x\nclaude -p "  \\\n  $A \\\n\t${A}"',
     "$(cat)": 'claude -p "$(cat prompt.md)"',
     "$(cat) of two": 'claude -p "x $(cat prompt.md issues/a.md) y"',
     "$(cat) of an empty file": 'claude -p "x$(cat empty.md)y"',
@@ -185,6 +190,9 @@ BY_BASH_ALONE = {
     "gh that changes": 'claude -p "$(gh issue close 12)"',
     "gh of a number that bash alone knows": 'claude -p "$(gh issue view "$(cat issues/a.md)")"',
     "what the parser can't read": 'claude -p "$(cat <<\'EOF\'\n\\`a\\` "b" \'c\nEOF\n)"',
+    "escaped blanks": 'claude -p "a"\\ b\\$',
+    "what begins a here-document": 'A=x\nclaude -p "$(cat <<EOF\n  \\\\${A}\nEOF\n)"',
+    "a name that goes on": 'A=x\nclaude -p "$A\\\nbc"',
     "a nested one": 'claude -p "$(echo "$(date)")"',
     "an argument that nobody knows": 'go() { claude -p "$1"; }\ngo "$(date)"',
 }
@@ -212,6 +220,28 @@ def test_what_is_read_is_what_bash_passes(
     assert by_bash, "bash called no CLI"
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     assert [read(each, project) for each in calls] == by_bash
+
+
+PARTS = (
+    "a", "b c", "  ", "\n", "\\\n", "\\$", "\\`", "\\\\", "\\n", "'", "#", "!", "*", "{a,b}", "- [ ]", "; |", "&",
+    "$ ", "(x)", "<y>", "ü", "\t", "1. ", "@x", "${A}", "${B}", "${NOT_SET_HERE:-d e}", "$(cat issues/a.md)",
+    "$(echo hi)",
+)  # fmt: skip
+
+
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=9), form=st.sampled_from(['"%s"', '"x%s"y', "EOF", "'EOF'"]))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_a_prompt_is_made_of_is_read_as_bash_does_or_refused(parts: list[str], form: str) -> None:
+    word = "".join(parts)
+    if form.endswith("'") or form == "EOF":  # old bashes take an apostrophe in there for the begin of a word
+        word, form = f"$(cat <<{form}\n{word.replace(chr(39), '')}\nEOF\n)", '"%s"'
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "project"
+        path = write(made, f'A=\'one\'\nB="$A  two"\nP={form.replace("%s", word)}\nclaude -p "$P"\n')
+        by_bash = in_bash(made, path, Path(folder))
+        calls = Script(path, made).calls
+        with suppress(ConfigurationError):
+            assert [read(each, made) for each in calls] in (by_bash, [])
 
 
 @pytest.mark.parametrize("name", BY_BASH_ALONE)
