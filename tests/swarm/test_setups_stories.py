@@ -337,3 +337,31 @@ def test_turns_that_are_used_up_are_no_end_of_a_task(project: Project) -> None:
         ("incomplete", "max_iterations")
     ]
     assert blob(project, "IMPLEMENTATION_PLAN.md").startswith("- [ ]")
+
+
+SETUPS = {
+    "pocock": ("PRD.md", {"afk-ralph.sh": POCOCK}),
+    "ralphy": ("PRD.md", {".ralphy/config.yaml": ""}),
+    "playbook": ("IMPLEMENTATION_PLAN.md", {"loop.sh": PLAYBOOK.format(""), "PROMPT_build.md": "Study.\n"}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SETUPS)
+def test_in_each_setup_what_fails_stays_open_and_a_killed_host_goes_on(project: Project, kind: str) -> None:
+    plan, files = SETUPS[kind]
+    hold = f"[ -e $NOTES/holding ] || {{ {HOLD}; }}; echo 2 > 2.txt"
+    boxes = f"- [ ] run: echo bad > 1.txt\n- [ ] run: {hold}\n- [ ] run: exit 3\n"
+    make(project, **files, **{plan: f"# Plan\n\n{boxes}"})
+    project.env["HOME_OF_SETUP"] = ".ralphy" if kind == "ralphy" else "."
+    given = ("--check", "! grep -s bad 1.txt", "--", "--max-failures", "1", "--max-iterations", "2")
+    host = project.start("run", "-j", "1", *given)
+    until(lambda: (project.notes / "holding").exists())
+    host.kill()
+    host.wait()
+    until(lambda: not project.processes())
+    assert project.swarm("resume", "--retry", "lost").returncode == 1
+    assert outcomes(project) == ["check failed", "merged", "incomplete"]
+    ticked = blob(project, plan).splitlines()[2:5]
+    assert [line[3] for line in ticked] == [" ", "x", " "]
+    assert project.result("2.txt") == "2"
