@@ -36,7 +36,7 @@ DIALECTS = {
     "words for priorities": (_WORDS, 1, 4, "H do H"),
     "no priority": ({"userStories": [{"title": "x", "passes": False}, story("US-9", 9)]}, 0, 2, "US-9 do US-9"),
     "nulls": (_NULLS, 0, 1, "story 1"),
-    "one id twice": (_TWICE, 1, 3, "US-1 do US-1"),
+    "one id twice": (_TWICE, 1, 3, "US-1 do US-1 (3)"),
     "waiting": ({"userStories": [story("A", 1, dependsOn=["B"]), story("B", 2)]}, 0, 2, "B do B"),
     "waiting for itself": ({"userStories": [story("A", 1, dependsOn=["A"])]}, 0, 1, "A do A"),
     "an object of another shape": ({"milestones": []}, None, None, None),
