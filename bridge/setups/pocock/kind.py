@@ -59,7 +59,9 @@ def _carries(folder: Path, name: str) -> bool:
     from bridge.setups.prompted.script import Script
 
     call = Script(own_script(folder / name), folder).by_default
-    return call is not None and call.prompt is not None and (name != ROOT or call.prompt[0].kind != "file")
+    given = (call.prompt if call is not None else None) or ()
+    own = any(each.kind == "text" and " " in each.text.strip() for each in given) and given[0].kind != "file"
+    return own if name == ROOT else bool(given)
 
 
 def at(folder: Path, name: str) -> Setup:

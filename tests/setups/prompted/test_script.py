@@ -111,6 +111,7 @@ DECIDABLE = {
     "a variable of a variable": 'A=one\nB="$A two"\nclaude -p "$B"',
     "the last assignment": 'A=one\nA=two\nclaude -p "$A"\nA=three',
     "its own value": 'A=one\nA="$A two"\nclaude -p "$A"',
+    "appended": 'A=one\nA+=" two"\nA+=" three"\nclaude -p "$A"',
     "exported": 'export A=one\ndeclare B=two\nreadonly C=three\nclaude -p "$A $B $C"',
     "a default": 'claude -p "${NOT_SET_HERE:-a b} ${NOT_SET_EITHER-c}"',
     "a default of a set one": 'A=one\nclaude -p "${A:-two}"',
