@@ -41,7 +41,8 @@ class PromptedLoop(Opened):
         return self.script, self.loop
 
     def state_files(self) -> tuple[str, Sequence[str]]:
-        return ".ralph", SAMPLES
+        made = (self.job.project / ".ralph").exists()  # one that we make has git pass over it
+        return ".ralph", SAMPLES if made else ()
 
     def preview(self) -> tuple[Sequence[str], Command | bytes]:
         import tempfile

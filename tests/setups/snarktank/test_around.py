@@ -174,8 +174,19 @@ def test_an_agent_that_changes_nothing_and_only_keeps_notes(ralph: Ralph) -> Non
     assert '5 turns in a row changed nothing; the assistant asks: "Which one?"' in done.stderr.splitlines()[-1]
 
 
+def test_a_folder_of_state_that_the_loop_makes_is_passed_over_by_git(ralph: Ralph) -> None:
+    (ralph.folder / ".gitignore").unlink()
+    assert "git does not ignore" not in ralph.run("run", "--max-iterations", "1").stderr
+    assert (ralph.folder / ".ralph/.gitignore").read_text() == "*\n"
+    words = ["git", "status", "--porcelain", "--untracked-files=all"]
+    assert (
+        ".ralph" not in subprocess.run(words, cwd=ralph.folder, capture_output=True, text=True, check=True).stdout
+    )
+
+
 def test_doctor_fixes_what_git_does_not_ignore(ralph: Ralph) -> None:
     (ralph.folder / ".gitignore").unlink()
+    (ralph.folder / ".ralph").mkdir()
     assert "git does not ignore" in ralph.run("run", "--max-iterations", "1").stderr
     assert ralph.run("doctor", "--fix").returncode == 0
     assert "git does not ignore" not in ralph.run("run", "--max-iterations", "1").stderr
