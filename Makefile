@@ -35,7 +35,7 @@ real-clis:                ## install the pinned real CLIs into a cache outside o
 	vendor/install
 
 test-real: $(VENV)/.dev real-clis ## the scripts and the loop with the real CLIs, offline (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest tests/real -m real -n $(REAL_JOBS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/real tests/setups -m real -n $(REAL_JOBS) --dist worksteal $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .

@@ -204,6 +204,20 @@ _EXAMPLES = (
         ended="complete",
     ),
     Example(
+        name="playbook",
+        setup="playbook",
+        files={
+            "PROMPT_build.md": _PROMPT,
+            "IMPLEMENTATION_PLAN.md": _PLAN,
+            "loop.sh": "#!/bin/bash\nwhile :; do cat PROMPT_build.md | claude -p; done\n",
+        },
+        words=("run", "--no-live", "--completion-promise", "COMPLETE"),
+        sessions=False,
+        done="say '<promise>COMPLETE</promise>'",
+        ended="completion_promise",
+        used_up=0,
+    ),
+    Example(
         name="pocock",
         setup="pocock",
         files={

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 # Settings of ours and of the CLIs, of bash, of the programs that scripts call, of git hooks and of the terminal.
 _STEERS = re.compile(
-    r"RALPH_(?!BRIDGE_(CI|COLD|BASHES|CLIS|DIST|KILLS|LIFT_EXAMPLES|SARIF_SCHEMA)$)"
+    r"RALPH_(?!BRIDGE_(CI|COLD|BASHES|CLIS|DIST|KILLS|LIFT_EXAMPLES|ORIGINALS|SARIF_SCHEMA)$)"
     r"|CLAUDE|CODEX_|OPENCODE|COPILOT_|CURSOR_|AGENT_|IS_SANDBOX$"
     r"|BASH_ENV$|BASH_FUNC_|ENV$|SHELLOPTS$|BASHOPTS$|BASH_COMPAT$|CDPATH$|GLOBIGNORE$|POSIXLY_CORRECT$|TMOUT$"
     r"|PROMPT_COMMAND$|PS[0-4]$|IFS$|GREP_|JQ_COLORS$|LS_COLORS$|QUOTING_STYLE$|TIME_STYLE$|XDG_|GIT_|LESS|PAGER$"
@@ -40,6 +40,9 @@ NO_PROVIDER = "makes no boxes on this machine"
 
 NO_BOX = "no namespaces on this machine"
 """Why what a judged script can reach isn't tried."""
+
+NO_ORIGINAL = "no copy of the original on this machine"
+"""Why a kind of setup isn't compared with the original; tests marked `real` fetch one."""
 
 
 def same_environment() -> None:

@@ -93,6 +93,8 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
     The loop ends when the assistant's RALPH_STATUS block says EXIT_SIGNAL: true, when the assistant
     gives the completion promise, when every box of @fix_plan.md is ticked, or after --max-iterations.
     With --agent in a folder without a setup, the promise is COMPLETE unless another one is named.
+    Where the project has a script of its own (snarktank's ralph.sh, the playbook's loop.sh, Pocock's
+    scripts, ralphy), it ends as that does: by its promise, its plan, or its number of turns.
 
     In a ralph-loop setup WORDS are those of its controller: plan [N], build [N], align-specs [N],
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.

@@ -117,7 +117,8 @@ _above_zero = click.FloatRange(0, min_open=True)
 @summary_option
 @click.pass_context
 def run(context: click.Context, /, **given: Any) -> int:
-    """Work on many tasks at once. TASKS is a YAML file, or a file with a task per line.
+    """Work on many tasks at once. TASKS is a YAML file, a list of stories in JSON, or a file with a task
+    per line.
 
     Without TASKS they are the open boxes of the project's fix plan. Each one gets a work tree, a branch
     (ralph/task/RUN/TASK) and a loop of its own. What is complete is merged into ralph/swarm/RUN; your work tree
@@ -141,7 +142,8 @@ def run(context: click.Context, /, **given: Any) -> int:
     with _ended_in_order(), notifying(taken_notify(given)):
         folder = project_folder(given.pop("project"), tell=True)
         script, setup = options.get("driver") or options.get("agent"), given.pop("setup_name")
-        opened = open_project(folder, setup, script=script, settings=options.get("settings"))
+        settings, named = options.get("settings"), options.get("tasks")
+        opened = open_project(folder, setup, script=script, settings=settings, tasks=named)
         by_heading = given.pop("by") == "heading"
         tasks = _tasks(given.pop("tasks_file"), opened, by_heading=by_heading)
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
@@ -333,12 +335,13 @@ def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[
     text = read_text(Path(name))
     if text is None:
         raise ConfigurationError(f"{name}: there is no such file with tasks")
-    if name.endswith((".yaml", ".yml")):
+    is_plan = opened.plan is not None and os.path.realpath(name) == os.path.realpath(opened.folder / opened.plan)
+    if name.endswith((".yaml", ".yml")) and not is_plan:
         return from_yaml(text, name)
-    if not name.endswith(".md"):
+    if not name.endswith((".md", ".json")) and not is_plan:
         return from_lines(text, name)
     tasks = opened.format.tasks(text, name, by_heading=by_heading)
-    if opened.plan is not None and os.path.realpath(name) == os.path.realpath(opened.folder / opened.plan):
+    if is_plan:
         return tasks
     return [replace(each, boxes=(), prompt=each.prompt.replace("- [ ] ", "", 1)) for each in tasks]
 

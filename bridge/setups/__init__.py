@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "snarktank": "bridge.setups.snarktank.kind",
     "pocock": "bridge.setups.pocock.kind",
     "ralphy": "bridge.setups.ralphy.kind",
+    "playbook": "bridge.setups.playbook.kind",
 }
 """Name, as ``--setup`` takes it, to the module whose KIND it is."""
 

@@ -117,7 +117,7 @@ class PlanKind:
         always: the first of them is meant, too, where none is there.
         wide: boxes of Wiggum mode count, too.
         aside: lines, from 1, whose boxes are nobody's task; None: there are none.
-        planned: reads a plan of another form; None from it: this one has boxes.
+        planned: reads a plan of another form, with its name for messages; None from it: this one has boxes.
         ticked: gives such a plan with some headings complete, and those that it doesn't have.
         alone: gives such a plan with one task only, from the plan ('': there is none), headings (else words), and
             what came before.
@@ -129,7 +129,7 @@ class PlanKind:
     always: bool = False
     wide: bool = False
     aside: Callable[[Path, str], Collection[int]] | None = None
-    planned: Callable[[str], Sequence[PlannedTask] | None] | None = None
+    planned: Callable[[str, str], Sequence[PlannedTask] | None] | None = None
     ticked: Callable[[str, Collection[str]], tuple[str, list[str]]] | None = None
     alone: Callable[[str, Collection[str], str, str], str] | None = None
     asks: Literal["plan", "task", "words", "prompt"] = "plan"

@@ -79,14 +79,17 @@ class RunOptions:
 
     # fmt: off
     driver: str | None = _option(
-        None, "--driver", "NAME|PATH", "The driver to use, by path or name.  [default: claude-code]",
+        None, "--driver", "NAME|PATH",
+        "The driver to use, by path or name.  [default: that of the CLI in the setup's script; else claude-code]",
         type=_PATH, completes="DRIVER")
     prompt: str | None = _option(
-        None, "--prompt", "FILE", "The prompt file.  [default: .ralph/PROMPT.md, else PROMPT.md]",
+        None, "--prompt", "FILE",
+        "The prompt file.  [default: the setup's own; else .ralph/PROMPT.md or PROMPT.md]",
         type=_PATH, completes="FILE")
     max_iterations: int | None = _option(
         None, "--max-iterations", "N",
-        "Stop after this many iterations.  [default: 50; no limit in a bmalph setup]", least=1)
+        "Stop after this many iterations.  [default: the setup's own; else 50, no limit in a bmalph setup]",
+        least=1)
     max_minutes: float | None = _option(
         None, "--max-minutes", "MINUTES", "Stop after this many minutes, and end the turn that is under way.",
         above=0, unit="minutes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,6 @@ from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
 from bridge.files import delete, make_folder, open_file, usable, write_atomic
 from bridge.process import leftovers
 from bridge.process.program import Program
-from bridge.records import read_text, write_text
 from bridge.swarm.project import files_of
 from bridge.swarm.trees import (
     PatientRepository,
@@ -197,12 +197,16 @@ class MergeQueue:
         blobs = {stage: blob for mode, blob, stage, *_ in found if mode.startswith("100")}
         if not {"2", "3"} <= {*blobs}:
             return
+        sides = {stage: git.run("cat-file", "blob", blob).out for stage, blob in blobs.items()}
+        if "1" not in sides:  # both have begun it
+            lines = zip(*(sides[stage].splitlines(keepends=True) for stage in ("2", "3")), strict=False)
+            sides["1"] = b"".join(ours for ours, _ in takewhile(lambda pair: pair[0] == pair[1], lines))
         with TemporaryDirectory() as folder:
-            for stage in ("2", "1", "3"):
-                text = git.run("cat-file", "blob", blobs[stage]).out if stage in blobs else b""
+            for stage, text in sides.items():
                 write_atomic(Path(folder) / stage, text)
-            sides = (os.path.join(folder, stage) for stage in ("2", "1", "3"))
-            both = git.run("merge-file", "--union", "--stdout", *sides)
+            paths = (os.path.join(folder, stage) for stage in ("2", "1", "3"))
+            # In the style of diff3 an entry stays in one piece, whatever lines it shares with that of another task.
+            both = git.run("merge-file", "--diff3", "--union", "--stdout", *paths)
         if both.ok:
             write_atomic(self.top / path, both.out)
             git.run(*here, "add", "--", path)
@@ -212,12 +216,8 @@ class MergeQueue:
         plan = self._project.plan
         if plan is None or not task.task.boxes:
             return ()
-        text = read_text(self._folder / plan)
-        if text is None:
-            return task.task.boxes
-        ticked, left = self._project.format.done(text, task.task.boxes)
-        if ticked != text:
-            write_text(self._folder / plan, ticked)
+        left = self._project.tick_in(self._folder / plan, task.task.boxes)
+        if len(left) < len(task.task.boxes):
             self._git.run("add", "--", plan)
         return tuple(left)
 

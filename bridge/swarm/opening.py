@@ -212,8 +212,8 @@ class Swarm(EventStream[SwarmEnded]):
 
 def _open(project: str, options: dict[str, Any]) -> SwarmProject:
     script = options.get("driver") or options.get("agent")
-    settings = options.get("settings")
-    return open_project(project, options.get("setup"), script=script, settings=settings)
+    setup, settings, tasks = (options.get(name) for name in ("setup", "settings", "tasks"))
+    return open_project(project, setup, script=script, settings=settings, tasks=tasks)
 
 
 def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
@@ -229,8 +229,9 @@ def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
         if (value := given.get(name)) is not None:
             text = os_text(os.fspath(value))
             given[name] = os.path.abspath(text) if "/" in text or os.path.isfile(text) else text
-    if "prompt" in given:
-        given["prompt"] = os_text(os.fspath(given["prompt"]))
+    for name in ("prompt", "tasks"):
+        if name in given:
+            given[name] = os_text(os.fspath(given[name]))
     if "settings" in given:
         given["settings"] = {name: os_text(value) for name, value in given["settings"].items()}
     for name in ("sandbox_write", "sandbox_env"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.files import ANYWHERE, write_atomic
+from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
 from bridge.records import read_text
@@ -92,13 +92,17 @@ class SwarmProject:
         """Tick a box in the user's own plan, where git doesn't have it, so that no merge could."""
         if self.plan is None or self.repository().run("ls-files", "--error-unmatch", "--", self.plan).ok:
             return False
-        text = self.plan_text()
-        with suppress(ConfigurationError):  # it may be half written just now
-            ticked, left = self.format.done(text or "", [box])
-            if text is not None and not left:
-                write_atomic(self.folder / self.plan, ticked)
-                return True
-        return False
+        return not self.tick_in(self.folder / self.plan, [box], root=ANYWHERE)
+
+    def tick_in(self, path: Path, boxes: Sequence[str], *, root: str | None = None) -> Sequence[str]:
+        """Tick boxes in a plan, every other byte of which stays; give those that it doesn't have."""
+        with suppress(ConfigurationError), usable(path), suppress(FileNotFoundError):  # half written, or not there
+            text = read_bytes(path, root=root).decode("utf-8", "surrogateescape")
+            ticked, left = self.format.done(text, boxes)
+            if ticked != text:
+                write_atomic(path, ticked)
+            return left
+        return boxes
 
     def is_own(self, path: str) -> bool:
         return path.startswith(self.prefix) and self.files.is_own(path.removeprefix(self.prefix))
@@ -159,7 +163,7 @@ class SwarmProject:
         told = before if asks == "plan" else ""  # the others have it among their words
         plan = {} if self.plan is None else {self.plan: self.format.only(self.plan_text() or "", task, told)}
         if asks == "task":
-            return plan, {"setup": self.kind, "task": words}
+            return plan, {"setup": self.kind, "task": words, "tasks": None}
         if asks == "words":
             path = os.path.join(self.home, TASK_FILE)
             # The original's own files are named as its controller is called: from the project's folder.
@@ -203,12 +207,16 @@ def open_project(
     *,
     script: str | None = None,
     settings: Mapping[str, str] | None = None,
+    tasks: str | None = None,
 ) -> SwarmProject:
     """Look at the project that a folder belongs to; the rest as for :func:`bridge.loops.kind_of`.
 
+    Args:
+        tasks: the plan, relative to the project, where its loops would be told which it is.
+
     Raises:
         ConfigurationError: there is no such folder or setup; it lies in no git repository, or in one without a
-            commit; RALPH_DIR leads all workers to one folder of state.
+            commit; RALPH_DIR leads all workers to one folder of state; the plan lies outside.
     """
     folder, kind = kind_of(project, setup, script=script, settings=settings)
     if os.environ.get("RALPH_DIR", "") not in ("", ".ralph"):
@@ -226,7 +234,11 @@ def open_project(
             f"{folder}: the repository has no commit yet\n  next: git add -A && git commit -m first"
         )
     own, home = kinds()[kind], _home(folder, kind)
-    plans = [os.path.join(home, name) for name in own.plan.files]
+    if tasks and (tasks := os.path.relpath(folder / tasks, folder)).startswith(".."):
+        raise ConfigurationError(
+            f"--tasks {tasks}: no work tree has what lies outside of the project\n  next: move it into the project"
+        )
+    plans = [tasks] if tasks else [os.path.join(home, name) for name in own.plan.files]
     return SwarmProject(
         folder=folder,
         top=git.top,

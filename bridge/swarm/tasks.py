@@ -85,7 +85,7 @@ class PlanFormat:
 
     def tasks(self, text: str, name: str, *, by_heading: bool = False) -> list[Task]:
         """Read its open tasks; the arguments as for `from_plan`."""
-        if self.plan.planned is not None and (given := self.plan.planned(text)) is not None:
+        if self.plan.planned is not None and (given := self.plan.planned(text, name)) is not None:
             return _from_planned(given, name, by_heading=by_heading)
         aside = self.plan.aside(self.folder, text) if self.plan.aside is not None else ()
         return from_plan(text, name, by_heading=by_heading, wide=self.plan.wide, aside=aside)
@@ -101,8 +101,10 @@ class PlanFormat:
         boxes = self._has_boxes(text)
         if self.plan.alone is not None and not (boxes and text.strip()):
             return self.plan.alone(text, task.boxes, task.prompt, before)
+        if not boxes:
+            return text
         if task.boxes:
-            text = with_only(text, task.boxes, wide=self.plan.wide) if boxes else text
+            text = with_only(text, task.boxes, wide=self.plan.wide)
         else:
             first, *rest = task.prompt.splitlines()
             box = f"- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)
@@ -119,7 +121,7 @@ class PlanFormat:
 
     def _has_boxes(self, text: str) -> bool:
         """Whether it is no plan of another form."""
-        return self.plan.planned is None or self.plan.planned(text) is None
+        return self.plan.planned is None or self.plan.planned(text, "the plan") is None
 
 
 def _from_planned(given: Sequence[PlannedTask], name: str, *, by_heading: bool) -> list[Task]:

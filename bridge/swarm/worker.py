@@ -28,7 +28,7 @@ from bridge.turn.progress import last_sentence
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
 
-NOT_DONE = ("safety_circuit_breaker", "test_saturation")
+NOT_DONE = ("safety_circuit_breaker", "test_saturation", "max_iterations")
 """Ends that a setup calls complete though nobody has said that the task is done."""
 
 MISMATCHES = 3

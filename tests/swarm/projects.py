@@ -72,8 +72,11 @@ class Project:
         self.git("add", "-A")
         self.git("commit", "-qm", message, "--allow-empty")
 
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return command.run(words, cwd=self.path, env=self.env)
+
     def swarm(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return command.run(["swarm", *words], cwd=self.path, env=self.env)
+        return self.command("swarm", *words)
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start it as a process of its own."""

@@ -53,10 +53,11 @@ def job(setup: Setup, options: RunOptions) -> Job:
         tool=tool_of(call, options, own.tool.program if own is not None else CLI),
         most=_most(setup, options, script, where),
         promise=next((text for text, status in ends.items() if status == 0), PROMISE),
+        gives_up=next((text for text, status in ends.items() if status), None),
         read_plan=partial(read_plan, setup, plan),
         plan_ends=plan is not None and plan.endswith(".json"),
         used_up=0,
-        notes=tuple(_notes(call, where)),
+        notes=tuple(_notes(script, call, where)),
     )
 
 
@@ -89,9 +90,15 @@ def _prompt(setup: Setup, options: RunOptions, call: Call | None, where: str) ->
     return pieces_prompt(call.prompt, setup.project, options, name=where), f"{where}:{call.line}"
 
 
-def _notes(call: Call | None, where: str) -> Iterator[str]:
+def _notes(script: Script, call: Call | None, where: str) -> Iterator[str]:
     if call is None:
         return
+    others = {
+        each.prompt: each.line for each in script.calls if each.looped and each.prompt and each.cli is call.cli
+    }
+    if len(others) > 1 and call.prompt in others:
+        lines = ", ".join(str(line) for line in others.values())
+        yield f"{where} has several prompts (lines {lines}); a turn here is that of line {call.line}"
     if call.boxed:
         yield (
             f"{where} starts {call.tool.program} in a sandbox of Docker's; here it runs without one, in the project"

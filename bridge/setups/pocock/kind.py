@@ -18,9 +18,17 @@ if TYPE_CHECKING:
     from bridge.setups.prompted.job import Job
 
 NAME, ROOT = "pocock", "ralph.sh"
-LOOPS = ("ralph/afk.sh", "afk-ralph.sh", "plans/ralph.sh", "ralph-afk.sh", "plans/afk-claude.sh", ROOT)
+LOOPS = (
+    "ralph/afk.sh",
+    "afk-ralph.sh",
+    "plans/ralph.sh",
+    "scripts/afk-ralph.sh",
+    "ralph-afk.sh",
+    "plans/afk-claude.sh",
+    ROOT,
+)
 """Scripts that take a number of turns, the newest form first. That name at the root is snarktank's, too."""
-ONCE = ("ralph/once.sh", "ralph-once.sh", "plans/ralph-once.sh", "plans/once-claude.sh")
+ONCE = ("ralph/once.sh", "ralph-once.sh", "plans/ralph-once.sh", "scripts/ralph-once.sh", "plans/once-claude.sh")
 """Scripts that start one session for a person."""
 PLANS = ("plans/prd.json", "prd.json", "PRD.md", "prd.md", "plans/prd.md")
 PROGRESS = ("progress.txt", "plans/progress.txt")
@@ -51,7 +59,9 @@ def _carries(folder: Path, name: str) -> bool:
     from bridge.setups.prompted.script import Script
 
     call = Script(own_script(folder / name), folder).by_default
-    return call is not None and call.prompt is not None and (name != ROOT or call.prompt[0].kind != "file")
+    given = (call.prompt if call is not None else None) or ()
+    own = any(each.kind == "text" and " " in each.text.strip() for each in given) and given[0].kind != "file"
+    return own if name == ROOT else bool(given)
 
 
 def at(folder: Path, name: str) -> Setup:
@@ -113,4 +123,5 @@ KIND = prompted_kind(
     plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="prompt"),
     copied=(*LOOPS, *ONCE, *PLANS, *PROGRESS, *_PROMPTS),
     appended=PROGRESS,
+    endless=True,
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
+from bridge.clis import DEFAULT_DRIVER, known_clis
 from bridge.errors import BridgeError
 from bridge.process import table
 from bridge.setups import standin
-from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, passed, warned
 from bridge.setups.dot_ralph.folder import locate
 from bridge.setups.dot_ralph.state_checks import STATE
 from bridge.setups.options import RunOptions
@@ -21,7 +22,7 @@ from bridge.setups.prompted.script import Script
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -54,94 +55,101 @@ class PromptedCase:
         self.project = setup.project
         self.folder = locate(setup.project)
         self.original = own_script(setup.controller)
+        self.controller = shown(setup, str(setup.controller))
         self._job, self._read_plan = job, read_plan
 
     @cached_property
-    def plan(self) -> Plan | BridgeError | None:
-        try:
-            return self._read_plan(self.setup)
-        except BridgeError as error:
-            return error
+    def plan(self) -> Plan | None:
+        return self._read_plan(self.setup)
 
     @cached_property
-    def job(self) -> Job | BridgeError:
-        """Raises `Skipped` where the plan can't be read, which its own check reports."""
-        if isinstance(self.plan, BridgeError):
-            raise Skipped("the plan can't be read")
-        try:
-            return self._job(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
-        except BridgeError as error:
-            return error
+    def job(self) -> Job:
+        with _reported("the plan can't be read"):
+            self.plan  # noqa: B018 (read for its errors)
+        return self._job(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
 
     @cached_property
-    def outcome(self) -> LoadedTool | BridgeError:
-        """What loading the script has shown, as `run` would load it; raises `Skipped` where there is no job."""
+    def loaded(self) -> LoadedTool:
+        """As `run` would load it."""
         from bridge.driver import Driver
         from bridge.setups.prompted.opening import open_job
 
-        if isinstance(self.job, BridgeError):
-            raise Skipped("there is no prompt")
-        try:
-            with open_job(self.job, RunOptions(), lambda _text: None) as opened:
-                script = opened.script
-                if isinstance(script, Driver):
-                    title = script.display_name()
-                    return LoadedTool(title, script.script, script.cli_binary(), script.min_version())
-                return LoadedTool(script.script.stem, script.script, script.cli, None)
-        except BridgeError as error:
-            return error
+        with _reported("there is no prompt"):
+            job = self.job
+        with open_job(job, RunOptions(), lambda _text: None) as opened:
+            script = opened.script
+            if isinstance(script, Driver):
+                return LoadedTool(script.display_name(), script.script, script.cli_binary(), script.min_version())
+            return LoadedTool(script.script.stem, script.script, script.cli, None)
 
     @property
     def tool(self) -> LoadedTool:
-        """The same, for other checks than the one that reports what is wrong; raises `Skipped`."""
-        if isinstance(self.outcome, BridgeError):
-            raise Skipped("neither a driver nor an agent loads")
-        return self.outcome
+        """The same, for other checks than the one that says why there is none."""
+        with _reported("neither a driver nor an agent loads"):
+            return self.loaded
+
+
+@contextmanager
+def _reported(why: str) -> Iterator[None]:
+    """What goes wrong is another check's failure."""
+    try:
+        yield
+    except BridgeError as error:
+        raise Skipped(why) from error
 
 
 def _setup(case: PromptedCase) -> Examined:
+    told = f"{case.setup.name}, by {', '.join(case.setup.evidence)}"
+    if not case.original.is_file():
+        return passed(told)
     adopted = standin.state_of(case.setup.controller) is not standin.StandInState.ORIGINAL
     whose = "ralph-bridge stands in for it" if adopted else "the original (`ralph-bridge adopt` stands in for it)"
-    name = shown(case.setup, case.setup.controller.name)
-    return passed(f"{case.setup.name}, by {', '.join(case.setup.evidence)}\n{name}: {whose}")
+    return passed(f"{told}\n{case.controller}: {whose}")
 
 
 def _plan(case: PromptedCase) -> Examined:
-    plan, job = case.plan, None if isinstance(case.plan, BridgeError) else case.job
-    if isinstance(plan, BridgeError):
-        return failed_with(plan)
+    plan, job = case.plan, None
     if plan is None:
         return passed("there is none")
-    noun, nouns = ("task", "tasks") if job is None or isinstance(job, BridgeError) else (job.noun, job.nouns)
+    with suppress(BridgeError):  # the next check's failure
+        job = case.job
+    noun, nouns = (job.noun, job.nouns) if job else ("task", "tasks")
     if not plan.total:
         return warned(f"it has no {noun}", f"write one entry for each {noun}")
-    if not plan.complete:
-        return passed(f"{plan.done} of {plan.total} {nouns} done")
-    if isinstance(job, BridgeError) or job is None or not job.plan_ends:
-        return passed(f"all {plan.total} {nouns} are done; that doesn't end a run")
-    return warned(f"all {plan.total} {nouns} are done: a run ends at once", f"add an open {noun}")
+    if plan.complete and job and job.plan_ends:
+        return warned(f"{job.all_done(plan.total)}: a run ends at once", f"add an open {noun}")
+    return passed(f"{plan.done} of {plan.total} {nouns} done")
 
 
 def _prompt(case: PromptedCase) -> Examined:
-    job = case.job
-    if isinstance(job, BridgeError):
-        return failed_with(job)
-    size, script = len(job.prompt(1)), shown(case.setup, case.setup.controller.name)
-    told = f"line {job.tool.line} of {script} calls {job.tool.program}"
-    if not job.tool.line:
-        told = f"{script} calls no CLI that we know: {job.tool.program}, unless --driver or --agent names another"
-    return passed("\n".join((f"{job.shown}, {plural(size, 'byte')}", told, *job.notes)))
+    job, plan = case.job, case.plan
+    over = plan is not None and plan.complete and job.plan_ends  # there may be none for a next turn
+    told = [job.shown if over else f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", *job.notes]
+    if job.tool.line:
+        told.insert(1, f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it")
+    elif case.original.is_file():
+        told.insert(1, f"{case.controller} calls no CLI that we know: {job.tool.program}, unless `run` names one")
+    return passed("\n".join(told))
 
 
 def _loads(case: PromptedCase) -> Examined:
-    found = case.outcome
-    if isinstance(found, BridgeError):
-        return failed_with(found, "name another with --driver or --agent, or correct it (ralph-bridge verify)")
-    return passed(f"{found.title}: {resources.shown_script(found.script)}")
+    return passed(f"{case.loaded.title}: {resources.shown_script(case.loaded.script)}")
 
 
 def _contract(case: PromptedCase) -> Examined:
     return checks.contract(case.tool.script, resources.shown_script(case.tool.script))
+
+
+def _available(case: PromptedCase) -> Examined:
+    """The setup runs with any CLI: another that is there is the shortest way."""
+    found = checks.installed(case.tool.program, case)
+    drivers = [
+        cli.driver.name for cli in known_clis().values() if cli.driver and checks.find(cli.programs[0], case)
+    ]
+    if found.status != "failed" or not drivers:
+        return found
+    name = DEFAULT_DRIVER if DEFAULT_DRIVER in drivers else drivers[0]
+    return found._replace(hint=f"{found.hint}\n          or, with another CLI: ralph-bridge run --driver {name}")
 
 
 def _options(case: PromptedCase) -> Examined:
@@ -152,8 +160,8 @@ def _options(case: PromptedCase) -> Examined:
 def _faults(case: PromptedCase) -> Examined:
     """To inform, not to alarm: none of them is one of a run of ours."""
     if not case.original.is_file():
-        raise Skipped("there is no script")
-    name = os.path.relpath(case.original, case.project.resolve())
+        return passed("there is no script")
+    name = shown(case.setup, str(case.original))
     found = find_faults(Script(case.original, case.project))
     return passed(
         "\n".join(f"{name}:{each.line}: {each.what}; here {each.change}" for each in found) or "none found"
@@ -174,13 +182,11 @@ CHECKS: Mapping[str, DoctorCheck[Any]] = {
     "ralph-project": DoctorCheck("the project is ready for a loop", _setup),
     "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
     "plan": DoctorCheck("the plan has open tasks", _plan),
-    "prompt": DoctorCheck("the prompt can be read", _prompt),
+    "prompt": DoctorCheck("the prompt can be read", _prompt, 60),
     "known-faults": DoctorCheck("known faults of the original script are none of ours", _faults),
     "driver": DoctorCheck("the driver or agent loads", _loads, 60),
     "driver-contract": DoctorCheck("it meets the contract", _contract, 120),
-    "cli-available": DoctorCheck(
-        "the agent's CLI is installed", lambda case: checks.installed(case.tool.program, case), 60
-    ),
+    "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
     "cli-version": DoctorCheck(
         "the agent's CLI is new enough",
         lambda case: checks.new_enough(case.tool.program, case.tool.least, case),

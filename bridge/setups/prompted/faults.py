@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.setups.prompted.script import above
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -15,18 +17,21 @@ if TYPE_CHECKING:
 
     from bridge.setups.prompted.script import Script
 
+_LARGEST, _MOST = 200_000, 99
+"""Characters of a script that is looked at; calls of a function, and levels, that are."""
 _LIMITS = re.compile(
-    r"(?i)(?:rate|usage|session|token|api|hour\w*)[ _-]*limit|hit your|429|quota|overload|throttl|backoff|RETRY"
+    r"(?i)(?:rate|usage|session|token|api|hourly|hour)[ _-]?limit|hit your|429|quota|overload|throttl|backoff|RETRY"
 )
 _LOCKS = re.compile(r"flock|lockfile|LOCK|_lock|\.lock\b|\.pid\b|PID|pgrep")
 _BOUNDS = re.compile(r"(?i)timeout|\bkill|watchdog|alarm")
 _CHECKS = re.compile(r"\bcommand +-[vV]|\b(?:which|type|hash)\b|-x |\$\{?\?|PIPESTATUS|\bERR\b")
-_SEARCH = re.compile(r"(?:(?:echo|printf) [^|]*\| *)?grep (?:[^|&;]|>&|&>)*|\[\[[^&|]*(?:= *\*|=~)[^&|]*\]\]")
+_SEARCH = re.compile(r"(?:(?:echo|printf) [^|]*\| *)?grep [^|&;]*|\[\[[^&|]*(?:= *\*|=~)[^&|]*\]\]")
 _SIGN = re.compile(r"(?i)promise|complete|done|no more")
 _NARROW = re.compile(r"grep -\w*[xv]|[\"']\^|\$[\"']")
 _REOPENED = re.compile(r"\| *tee\b.*/dev/stderr")
 _QUIET = frozenset({"true", ":", "echo", "printf"})
 _LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
+_CONDITIONS = ("if_statement", "elif_clause", "while_statement")
 _PARTS = ("pipeline", "redirected_statement", "command_substitution", "string", "variable_assignment")
 
 
@@ -40,7 +45,7 @@ class Fault(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A script; its calls in loops; all but its comments; what a failure comes to at its top; and in a pipeline."""
+    """A script; its calls in loops; all but lines of comments; what a failure comes to at its top."""
 
     script: Script
     calls: list[Node]
@@ -51,41 +56,50 @@ class _Seen(NamedTuple):
 
 def find_faults(script: Script) -> list[Fault]:
     """Those that a script has, by line; of each the first place."""
-    code = script.text
-    for node in script.nodes:
-        code = code.replace(script.of(node), "", 1) if node.type == "comment" and node.start_byte else code
-    options = [(node.parent, " ".join(words)) for node, words in script.commands if words[0] == "set"]
-    on = any(re.search(r" -\w*e|-o errexit", text) and up and up.type == "program" for up, text in options)
-    unsure = re.match(r"#!.* -\w*e", code) or any(re.search(r" \+\w*e|\+o errexit", text) for _, text in options)
-    pipefail = any("pipefail" in text and "+o" not in text for _, text in options)
-    calls = [call.node for call in script.calls if _looped(script, call.node)]
-    seen = _Seen(script, calls, code, "asked" if unsure else "ends" if on else "dropped", pipefail)
-    nodes = ((name, next(iter(find(seen)), None), what, change) for name, find, what, change in _KNOWN)
+    if len(script.text) > _LARGEST:
+        return []
+    code = re.sub(r"(?m)^[ \t]*#.*$", "", script.text)
+    sets = [(node.parent, " ".join(words)) for node, words in script.commands if words[0] == "set"]
+    ends = any(re.search(r" -\w*e|-o errexit", text) and up and up.type == "program" for up, text in sets)
+    unsure = re.match(r"#!\S+ -\w*e", script.text) or any(
+        re.search(r" \+\w*e|\+o errexit", text) for _, text in sets
+    )
+    pipefail = any("pipefail" in text and "+o" not in text for _, text in sets)
+    calls = [call.node for call in script.calls[:_MOST] if _looped(script, call.node)]
+    seen = _Seen(script, calls, code, "asked" if unsure else "ends" if ends else "dropped", pipefail)
+    nodes = ((name, next(iter(find(seen)), None), what, change) for name, find, what, change in KNOWN)
     found = [Fault(name, node.start_point[0] + 1, what, change) for name, node, what, change in nodes if node]
     return sorted(found, key=lambda each: each.line)
 
 
-def _looped(script: Script, node: Node, deep: int = 0) -> bool:
+def _called(script: Script, function: Node) -> list[Node]:
+    name = script.of(function.named_children[0])
+    return [node for node, words in script.commands if words[0] == name]
+
+
+def _looped(script: Script, node: Node, been: tuple[int, ...] = ()) -> bool:
     """Say whether it is done again and again, by way of functions, too."""
-    while (up := node.parent) is not None and deep < 4:
+    for up in above(node):
         if up.type in _LOOPS:
             return True
         if up.type == "function_definition":
-            name = script.of(up.named_children[0])
-            return any(_looped(script, each, deep + 1) for each, words in script.commands if words[0] == name)
-        node = up
+            further = up.id not in been and len(been) < 3
+            return further and any(_looped(script, each, (*been, up.id)) for each in _called(script, up)[:9])
     return False
 
 
 def _fate(seen: _Seen, node: Node, deep: int = 0) -> str:
     """What a failing status of a command comes to: it ``ends`` the script, is ``dropped``, or ``asked`` for."""
-    while (up := node.parent) is not None:
-        last, beside = up.named_children[-1], node.next_sibling
-        body = next((each.start_byte for each in up.children if each.type in ("then", "do_group")), 0)
+    for _ in range(_MOST):
+        if (up := node.parent) is None:
+            return seen.fate
+        last, beside = up.named_child(up.named_child_count - 1), node.next_sibling
+        parts = up.children if up.type in _CONDITIONS else ()
+        body = next((each.start_byte for each in parts if each.type in ("then", "do_group")), 0)
         if (up.type == "pipeline" and node != last and not seen.pipefail) or (beside and beside.type == "&"):
             return "dropped"
         if up.type == "list" and node != last:
-            quiet = last.type == "command" and seen.script.of(last.named_children[0]) in _QUIET
+            quiet = last and last.type == "command" and seen.script.of(last.named_children[0]) in _QUIET
             return "dropped" if quiet and beside and beside.type == "||" else "asked"
         if up.type == "negated_command" or node.end_byte <= body or (deep and "substitution" in up.type):
             return "asked"
@@ -98,18 +112,17 @@ def _fate(seen: _Seen, node: Node, deep: int = 0) -> str:
                 return "dropped"
             up = holder
         if up.type == "function_definition":
-            name, others = seen.script.of(up.named_children[0]), seen.script.commands
-            fates = {_fate(seen, each, 1) for each, words in others if words[0] == name and not deep}
+            fates = {_fate(seen, each, 1) for each in _called(seen.script, up)[:_MOST] if not deep}
             return fates.pop() if len(fates) == 1 else "asked"
         node = up
-    return seen.fate
+    return "asked"
 
 
 def _behind(seen: _Seen, call: Node) -> tuple[str, str]:
     """The variable into which a call's output goes, or ''; and what stands behind the call in its statement."""
     node = call
-    while node.parent is not None and node.parent.type in _PARTS:
-        node = node.parent
+    while (up := node.parent) is not None and up.type in _PARTS:
+        node = up
     whole = seen.script.of(node)
     variable = re.match(r'(\w+)="?\$\(', whole)
     return variable[1] if variable else "", whole.rpartition(seen.script.of(call))[2].partition("<<")[0]
@@ -127,7 +140,7 @@ def _anywhere(seen: _Seen) -> Iterator[Node]:
     for node in seen.script.nodes:
         if node.type == "if_statement":
             search, *body = node.named_children
-            text = re.sub(r"\$\{(\w+)\}", r"$\1", seen.script.of(search))
+            text = re.sub(r"\d?>&\d?|&>|[{}]", "", seen.script.of(search)[:2000])
             wanted = any(re.search(re.escape(each) + r"\b", text) for each in places)
             leaves = any(seen.script.of(each).partition(" ")[0] in ("exit", "break", "return") for each in body)
             if wanted and leaves and _SEARCH.fullmatch(text) and _SIGN.search(text) and not _NARROW.search(text):
@@ -151,11 +164,11 @@ def _withheld(seen: _Seen) -> Iterable[Node]:
 
 
 def _push(seen: _Seen) -> Iterable[Node]:
-    pushes = [node for node, words in seen.script.commands if words[:2] == ["git", "push"] and seen.calls]
+    pushes = [node for node, words in seen.script.commands if words[:2] == ["git", "push"] and seen.calls][:_MOST]
     return (node for node in pushes if _looped(seen.script, node) and _fate(seen, node) == "ends")
 
 
-_KNOWN: tuple[tuple[str, Callable[[_Seen], Iterable[Node]], str, str], ...] = (
+KNOWN: tuple[tuple[str, Callable[[_Seen], Iterable[Node]], str, str], ...] = (
     ("promise-anywhere", _anywhere, "the promise counts in all that the CLI prints, an echoed prompt included",
      "it counts in the assistant's last message"),
     ("no-limits", _lacking(_LIMITS), "a provider's limit is a turn like any other",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import ConfigurationError
+from bridge.files import read_bytes, usable
 from bridge.setups.model import Setup
 from bridge.setups.standin import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+_MOST = 16 * 1024 * 1024
 
 
 def setup_at(name: str, project: Path, controller: Path, beside: Iterable[str], flavour: str = "") -> Setup:
@@ -29,6 +34,22 @@ def own_script(controller: Path) -> Path:
 def shown(setup: Setup, name: str) -> str:
     """A file in its folder, as people in the project would write it."""
     return _from(setup.project.resolve(), setup.home / name)
+
+
+def list_text(setup: Setup, name: str) -> str | None:
+    """What a list of tasks in its folder says; None: there is none.
+
+    Raises:
+        ConfigurationError: it has more than 16 MiB, which nobody has written.
+        ProjectUnusable: it can't be read, is no regular file, or a link leads out of the project.
+    """
+    path = setup.home / name
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError):
+        data = read_bytes(path, _MOST + 1)
+        if len(data) > _MOST:
+            raise ConfigurationError(f"{shown(setup, name)} has more than 16 MiB\n  next: see what is in it")
+        return data.decode("utf-8", "replace")
+    return None
 
 
 def _from(project: Path, path: Path) -> str:

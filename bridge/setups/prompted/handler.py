@@ -39,10 +39,14 @@ class PromptedHandler(PlainHandler):
         super().__init__(PlainFiles(job.project), loop, logs_bytes=logs_bytes)
         self._job = job
         self._require = require
+        self._fresh = not prompt_file(job.project).parent.exists()
         self._sent = b""
         self._problem = ""
 
     def open(self, active: ActiveRun) -> Iterable[str]:
+        if self._fresh:  # a folder of ours alone: an agent's `git add -A` would commit it
+            with usable("the loop's folder"):
+                write_atomic(prompt_file(self._job.project).with_name(".gitignore"), b"*\n")
         told, plan = [*super().open(active)], self.read_plan()
         if plan is None or not plan.complete or not self._job.plan_ends:  # else no turn will begin
             self._require()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import Decision, LoopState, PlanPolicy, Verdict
+from bridge.stream.status import find_promise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,6 +78,7 @@ class Job:
         tool: what the project's own script runs, unless a driver or an agent is asked for.
         most: iterations; None: any number.
         promise: what ends the loop when the assistant's last message gives it; None: nothing does.
+        gives_up: what ends it, likewise, though the work isn't done; None: nothing does.
         read_plan: reads the plan; None from it: there is none.
         plan_ends: a plan with nothing left to do ends the loop, before a turn, too.
         noun: what the plan counts: ``story``, in the plural `nouns`.
@@ -95,6 +97,7 @@ class Job:
     tool: Tool
     most: int | None
     promise: str | None = None
+    gives_up: str | None = None
     read_plan: Callable[[], Plan | None] = lambda: None
     plan_ends: bool = True
     noun: str = "task"
@@ -106,6 +109,10 @@ class Job:
     begin: Callable[[], Iterable[str]] = _nothing
     judge: Callable[[Outcome, Turn], Outcome] = _as_it_is
     after: Callable[[Outcome], Iterable[str]] = _nothing
+
+    def all_done(self, total: int) -> str:
+        """Say so of a plan with nothing left to do."""
+        return f"the only {self.noun} is done" if total == 1 else f"all {total} {self.nouns} are done"
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,7 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
             return Decision(Verdict.INCOMPLETE, "tasks_failed", stay)
         if not plan.complete:
             return None
-        what = f"the only {job.noun} is" if plan.total == 1 else f"all {plan.total} {job.nouns} are"
-        return Decision(Verdict.COMPLETE, "plan_complete", f"{what} done")
+        return Decision(Verdict.COMPLETE, "plan_complete", job.all_done(plan.total))
 
     def verdict(self, after: LoopState, outcome: Outcome, at: Moment) -> Decision:
         if (done := self.over(after, outcome.plan)) is not None:
@@ -136,6 +142,10 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
         if outcome.failure is None and outcome.promised:
             promise = f"the assistant gave the promise{self._open(outcome.plan)}"
             return Decision(Verdict.COMPLETE, "completion_promise", promise)
+        if outcome.failure is None and self._given_up(outcome):
+            assert self.job is not None
+            detail = f"the assistant gave up: <promise>{self.job.gives_up}</promise>"
+            return Decision(Verdict.INCOMPLETE, "given_up", detail)
         return self.common_verdict(after, replace(outcome, plan=None), at)
 
     def spent(self, state: LoopState, at: Moment) -> Decision | None:
@@ -144,6 +154,12 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
             return found
         usual = job.complete and found.reason == "max_iterations"
         return replace(found, verdict=Verdict.COMPLETE if usual else found.verdict, status=job.used_up)
+
+    def _given_up(self, outcome: Outcome) -> bool:
+        """In plain text nobody knows which words are the assistant's own: there, nothing says so."""
+        if self.job is None or self.job.gives_up is None or outcome.analysis is None:
+            return False
+        return outcome.analysis.family != "text" and find_promise(outcome.words, self.job.gives_up)
 
     def _open(self, plan: Plan | None) -> str:
         if plan is None or self.job is None or plan.done >= plan.total:

@@ -41,14 +41,19 @@ class PromptedLoop(Opened):
         return self.script, self.loop
 
     def state_files(self) -> tuple[str, Sequence[str]]:
-        return ".ralph", SAMPLES
+        made = (self.job.project / ".ralph").exists()  # one that we make has git pass over it
+        return ".ralph", SAMPLES if made else ()
 
     def preview(self) -> tuple[Sequence[str], Command | bytes]:
         import tempfile
 
         from bridge.driver import Driver
+        from bridge.loop.policy import LoopState
+        from bridge.setups.prompted.job import PromptedPolicy
         from bridge.turn.driver import build_command
 
+        if (end := PromptedPolicy(job=self.job).over(LoopState(), self.job.read_plan())) is not None:
+            return (f"{end.detail}: no turn would be run",), b""
         prompt = self.job.prompt(1)
         if not isinstance(self.script, Driver):
             return (), prompt
@@ -166,7 +171,7 @@ def _for_cli(tool: OwnTool) -> tuple[str | None, str | None]:
     where = f"line {tool.line} of its script" if tool.line else "its script"
     raise ConfigurationError(
         f"{where} calls {tool.program}, for which no driver and no agent ships\n"
-        "  next: name one with --driver or --agent (`ralph-bridge list` shows them)"
+        "  next: name one with --driver or --agent (`ralph-bridge drivers` and `ralph-bridge agents` list them)"
     )
 
 

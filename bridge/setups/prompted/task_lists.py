@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import ConfigurationError
-from bridge.loop.plan import Plan, with_ticks
+from bridge.loop.plan import FENCE, Plan, with_ticks
 from bridge.setups.model import PlannedTask
 
 if TYPE_CHECKING:
@@ -22,23 +23,31 @@ LISTS = ("userStories", "user_stories", "stories", "tasks", "features", "require
 """Keys under which an object has its list; a list may stand alone, too."""
 _DONE = frozenset({"done", "complete", "completed", "passed", "passing", "closed", "finished"})
 _TITLES = ("title", "name", "description", "task", "text", "feature")
-_DONE_KEYS = ("passes", "completed", "done", "tested")
+_DONE_KEYS = ("passes", "passed", "completed", "done", "tested")
 """Keys that say with true or false whether an entry is done; the first that it has counts."""
 _NEEDS = ("dependsOn", "depends_on", "dependencies", "blockedBy", "blocked_by")
 _WORDS = {"critical": 0.0, "highest": 0.0, "high": 1.0, "medium": 2.0, "normal": 2.0, "low": 3.0, "lowest": 4.0}
 _LAST = 1e9
 """Priority of an entry that has none: behind all others, in the order of the file."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_YAML = re.compile(r"^(?:tasks|stories|userStories)[ \t]*:", re.MULTILINE)
+_JSON = re.compile(r"[\ufeff \t\r\n]*(?:\{(?![%{])|\[[ \t\r\n]*(?:[{\"]|(?:\][ \t\r\n]*)?\Z))")
+# A list below one of the keys; Markdown may have such a line, too, but boxes or nothing below it.
+_YAML = re.compile(
+    rf"^(?:{'|'.join(LISTS)})[ \t]*:[ \t]*"
+    r"(?:\[|(?:#.*)?(?:\r?\n[ \t]*(?:#.*)?)*?\r?\n[ \t]*-(?![ \t]+\[[ xX]\])[ \t\r\n])",
+    re.MULTILINE,
+)
+# What has to be escaped, so that both JSON and YAML can be read, and people can, too.
+_UNSAFE = re.compile(r"[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_DEEPEST = 60
 
 
 class Node(NamedTuple):
-    """A value and where it stands: `value` is a dict or list of nodes, or a scalar; `line` counts from 1."""
+    """A value and where it stands: `value` is a dict or list of nodes, or a scalar."""
 
     value: Any
     start: int
     end: int
-    line: int
 
     @property
     def plain(self) -> Any:
@@ -66,6 +75,7 @@ class Entry:
         needs: ids of entries that have to be done before.
         group: ``parallel_group``, or None.
         node: where it stands.
+        label: its id and its title, and which one of these in the list where several are called so.
     """
 
     id: str
@@ -76,16 +86,16 @@ class Entry:
     needs: tuple[str, ...]
     group: int | None
     node: Node
-
-    @property
-    def label(self) -> str:
-        """Its id and its title."""
-        return self.title if self.id.isdigit() or self.title.startswith(self.id) else f"{self.id} {self.title}"
+    label: str
 
 
 def is_list(text: str) -> bool:
     """Say whether a text is such a list at all, and no Markdown."""
-    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") or _YAML.search(text) is not None
+    return _JSON.match(text) is not None or _is_yaml(text)
+
+
+def _is_yaml(text: str) -> bool:
+    return _YAML.search(FENCE.sub("", text)) is not None  # Markdown may show an example
 
 
 def holds_list(text: str, name: str) -> bool:
@@ -118,7 +128,14 @@ def read_entries(text: str, name: str) -> list[Entry]:
         raise wrong(
             text, name, root, f"this is {kind_of(nodes)}, expected a list of stories, or an object with one"
         )
-    return [_entry(text, name, node, number) for number, node in enumerate(nodes, 1)]
+    seen: Counter[str] = Counter()
+    found = []
+    for number, node in enumerate(nodes, 1):
+        entry = _entry(text, name, node, number)
+        seen[entry.label] += 1
+        again = seen[entry.label]
+        found.append(entry if again == 1 else replace(entry, label=f"{entry.label} ({again})"))
+    return found
 
 
 def plan_in(text: str, name: str) -> Plan | None:
@@ -151,13 +168,11 @@ def in_order(entries: Sequence[Entry]) -> list[Entry]:
 # -- for a swarm --------------------------------------------------------------------------------------
 
 
-def planned(text: str) -> list[PlannedTask] | None:
+def planned(text: str, name: str) -> list[PlannedTask] | None:
     """Give the open ones as tasks, by priority; None: the text is no such list."""
     if not is_list(text):
         return None
-    found = sorted(
-        (each for each in read_entries(text, "the plan") if not each.done), key=lambda each: each.priority
-    )
+    found = sorted((each for each in read_entries(text, name) if not each.done), key=lambda each: each.priority)
     starts = {each.id: each.node.start for each in reversed(found)}
     return [
         PlannedTask(
@@ -182,7 +197,7 @@ def _before(entry: Entry, found: Sequence[Entry]) -> Iterator[str]:
 def with_done(
     text: str, labels: Collection[str], *, key: str = "passes", name: str = "the plan"
 ) -> tuple[str, list[str]]:
-    """Set the entries with these labels to done, of several with one label the first open one; keep the format.
+    """Set the entries with these labels to done, keeping the file's format.
 
     Args:
         key: what says so in an entry of JSON that has no such key yet.
@@ -191,15 +206,23 @@ def with_done(
     Returns:
         The text, and the labels that it doesn't have.
     """
-    left, places = list(labels), []
-    for each in sorted(read_entries(text, name), key=lambda each: each.done):
-        if each.label in left:
-            left.remove(each.label)
-            if not each.done:
-                places.append(_done_edit(text, each, key))
+    entries = {each.label: each for each in read_entries(text, name)}
+    known = (each.node.get("status") for each in entries.values())
+    status = next((each.strip() for each in known if _is_done(each)), "done")
+    places = [_done_edit(text, entries[label], key, status) for label in entries.keys() & {*labels}]
     for start, end, new in sorted(places, reverse=True):
         text = f"{text[:start]}{new}{text[end:]}"
-    return text, left
+    return text, [label for label in labels if label not in entries]
+
+
+def with_open(text: str, label: str, *, name: str) -> str:
+    """Set the entry with this label to open again; a text in which it is open, or isn't there, stays as it is."""
+    entry = next((each for each in read_entries(text, name) if each.label == label and each.done), None)
+    if entry is None:
+        return text
+    key = next(each for each in (*_DONE_KEYS, "status") if entry.node.get(each) is not None)
+    node = entry.node.value[key]
+    return f"{text[: node.start]}{_json('open') if key == 'status' else 'false'}{text[node.end :]}"
 
 
 def ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
@@ -207,22 +230,26 @@ def ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
     return with_done(text, labels) if is_list(text) else with_ticks(text, labels)
 
 
-def _done_edit(text: str, entry: Entry, new_key: str) -> tuple[int, int, str]:
-    """What makes it done: from where to where, and what stands there then."""
-    values: dict[str, Node] = entry.node.value
+def _done_edit(text: str, entry: Entry, new_key: str, status: str) -> tuple[int, int, str]:
+    """What makes it done: from where to where, and what stands there then; `status`: how this list says it."""
+    start, end, values = entry.node.start, entry.node.end, entry.node.value
+    in_json = _JSON.match(text) is not None
+    if isinstance(values, str):
+        old = text[start:end]
+        return start, end, _json({"title": values, new_key: True}) + old[len(old.rstrip()) :]
     key = next((name for name in (*_DONE_KEYS, "status") if name in values), None)
+    if entry.done:
+        return start, start, ""
     if key is not None:
-        node = values[key]
-        new = '"done"' if key == "status" and text[node.start] == '"' else "done" if key == "status" else "true"
-        return node.start, node.end, new
-    last = max(values.values(), key=lambda node: node.end)
-    first = min(values.values(), key=lambda node: node.start)
-    if text[entry.node.start] == "{":
-        gap = re.match(r"\s*", text[entry.node.start + 1 : first.start])
-        return last.end, last.end, f',{gap[0] if gap else " "}"{new_key}": true'
-    line = text.rfind("\n", 0, first.start) + 1
-    indent = re.sub(r"[^\s]", " ", re.match(r"[\s-]*", text[line : first.start])[0])  # type: ignore[index]
-    return last.end, last.end, f"\n{indent}completed: true"
+        old = text[values[key].start : values[key].end]
+        new = "true" if key != "status" else status if not (in_json or old[:1] == '"') else json.dumps(status)
+        return values[key].start, values[key].end, new if old else f" {new}"
+    if text[start] == "{":
+        gap = re.match(r"\s*", text[start + 1 :])[0]  # type: ignore[index]
+        return start + 1, start + 1, f'{gap}"{new_key}": true{"," if values else ""}'
+    line = "\r\n" if "\r\n" in text else "\n"
+    indent = re.sub(r"\S", " ", text[text.rfind("\n", 0, start) + 1 : start])
+    return start, start, f"completed: true{line}{indent}"
 
 
 def alone(text: str, labels: Collection[str], words: str, before: str) -> str:
@@ -233,20 +260,28 @@ def alone(text: str, labels: Collection[str], words: str, before: str) -> str:
     """
     document = parse(text, "the plan").plain if text.strip() else {}
     entries = read_entries(text, "the plan") if text.strip() else []
-    chosen = [each.node.plain for each in entries if each.label in labels]
+    plain = [each.node.plain for each in entries if each.label in labels]
+    chosen = [{"title": each, "passes": False} if isinstance(each, str) else each for each in plain]
     if not chosen:
         title, _, rest = words.partition("\n")
         chosen = [{"id": "US-001", "title": title, "description": rest.strip() or title, "acceptanceCriteria": []}]
         chosen[0] |= {"priority": 1, "passes": False, "notes": ""}
+    # What it needs is done by now, and stands in no list that has it alone.
+    chosen = [{name: value for name, value in each.items() if name not in _NEEDS} for each in chosen]
     for each in chosen:
         if before:
             each["notes"] = f"{each.get('notes') or ''}\n{before}".strip()
     if isinstance(document, list):
-        return json.dumps(chosen, indent=2, ensure_ascii=False) + "\n"
+        return f"{_json(chosen, indent=2)}\n"
     key = next((name for name in LISTS if name in document), LISTS[0])
     # Each task has a branch of its own, which is checked out: one that is named here would be made, or moved to.
     document = {name: value for name, value in document.items() if name != "branchName"} | {key: chosen}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return f"{_json(document, indent=2)}\n"
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 # -- reading ------------------------------------------------------------------------------------------
@@ -258,8 +293,8 @@ def parse(text: str, name: str) -> Node:
     Raises:
         ConfigurationError: it is neither; with line and column.
     """
-    begins_as_json = text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
-    if name.endswith((".yaml", ".yml")) or not (begins_as_json or name.endswith(".json") or not _YAML.search(text)):
+    begins_as_json = _JSON.match(text) is not None
+    if name.endswith((".yaml", ".yml")) or not (begins_as_json or name.endswith(".json") or not _is_yaml(text)):
         return _from_yaml(text, name)
     clean = text.removeprefix("\ufeff")
     try:
@@ -270,96 +305,116 @@ def parse(text: str, name: str) -> Node:
         where = f"{name}:{getattr(error, 'lineno', 1)}:{getattr(error, 'colno', 1)}"
         why = getattr(error, "msg", str(error))
         raise ConfigurationError(f"{where}: no JSON: {why}\n  next: correct it there") from None
-    tokens = [*_TOKEN.finditer(text, len(text) - len(clean))]
-    return _Located(text, tokens).value()
+    return _Located(text, name, [*_TOKEN.finditer(text, len(text) - len(clean))]).value()
 
 
 class _Located:
     """Goes through the tokens of JSON that is known to be sound."""
 
-    def __init__(self, text: str, tokens: list[re.Match[str]]) -> None:
-        self.text, self.tokens, self.at, self.line, self.seen = text, tokens, 0, 1, 0
+    def __init__(self, text: str, name: str, tokens: list[re.Match[str]]) -> None:
+        self.text, self.name, self.tokens, self.at = text, name, tokens, 0
 
-    def value(self) -> Node:
+    def value(self, deep: int = 0) -> Node:
         token = self._next()
-        start, line = token.start(), self.line
+        start = token.start()
+        _check_depth(self.text, self.name, start, deep)
         if token[0] == "{":
             members: dict[str, Node] = {}
             while self.tokens[self.at][0] != "}":
                 key = json.loads(self._next(",")[0])
                 self._next()  # the colon
-                members[key] = self.value()
-            return Node(members, start, self._next().end(), line)
+                members[key] = self.value(deep + 1)
+            return Node(members, start, self._next().end())
         if token[0] == "[":
             elements: list[Node] = []
             while self.tokens[self.at][0] != "]":
                 if self.tokens[self.at][0] == ",":
                     self._next()
-                elements.append(self.value())
-            return Node(elements, start, self._next().end(), line)
-        return Node(json.loads(token[0]), start, token.end(), line)
+                elements.append(self.value(deep + 1))
+            return Node(elements, start, self._next().end())
+        return Node(json.loads(token[0]), start, token.end())
 
     def _next(self, passed: str = "") -> re.Match[str]:
         token = self.tokens[self.at]
         self.at += 1
-        self.line += self.text.count("\n", self.seen, token.start())
-        self.seen = token.start()
         return self._next() if token[0] == passed else token
 
 
 def _from_yaml(text: str, name: str) -> Node:
     import yaml
 
+    loader = yaml.SafeLoader("")
+    seen = set()
+
+    def located(node: yaml.Node, deep: int = 0) -> Node:
+        start = node.start_mark.index
+        _check_depth(text, name, start, deep)
+        if id(node) in seen:  # a few of them in each other are more than any memory holds
+            raise wrong(text, name, start, "an alias stands for this value, expected each value to be written out")
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            value: Any = {str(key.value): located(each, deep + 1) for key, each in node.value}
+        elif isinstance(node, yaml.SequenceNode):
+            value = [located(each, deep + 1) for each in node.value]
+        else:
+            try:
+                value = loader.construct_object(node)
+            except ValueError:  # a date that there isn't
+                value = node.value
+        return Node(value, start, node.end_mark.index)
+
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-        loader = yaml.SafeLoader("")
         if root is None:
             raise ConfigurationError(f"{name}: it is empty, expected a list of tasks\n  next: write one")
-
-        def located(node: yaml.Node) -> Node:
-            start, end, line = node.start_mark.index, node.end_mark.index, node.start_mark.line + 1
-            if isinstance(node, yaml.MappingNode):
-                value: Any = {str(key.value): located(each) for key, each in node.value}
-            elif isinstance(node, yaml.SequenceNode):
-                value = [located(each) for each in node.value]
-            else:
-                value = loader.construct_object(node)
-            return Node(value, start, end, line)
-
         return located(root)
+    except yaml.reader.ReaderError as error:
+        raise wrong(text, name, error.position, f"no YAML: {error.reason}") from None
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark is not None else name
-        why = getattr(error, "problem", None) or str(error) or "nested too deeply"
-        raise ConfigurationError(f"{where}: no YAML: {why}\n  next: correct it there") from None
+        why = getattr(error, "problem", None) or "nested too deeply"
+        raise wrong(text, name, mark.index if mark is not None else 0, f"no YAML: {why}") from None
+
+
+def _check_depth(text: str, name: str, start: int, deep: int) -> None:
+    if deep > _DEEPEST:
+        raise wrong(text, name, start, f"nested more than {_DEEPEST} deep")
 
 
 def _entry(text: str, name: str, node: Node, number: int) -> Entry:
     if isinstance(node.value, str):
-        return Entry(str(number), _line(node.value), node.value, _LAST, False, (), None, node)
+        title = _line(node.value)
+        return Entry(str(number), title, node.value, _LAST, False, (), None, node, title)
     if not isinstance(node.value, dict):
         raise wrong(text, name, node, f"story {number} is {kind_of(node.value)}, expected an object")
     for key in _DONE_KEYS:
         if key in node.value and not isinstance(node.value[key].value, bool | None):
             found = json.dumps(node.value[key].plain, default=str)[:60]
             raise wrong(text, name, node.value[key], f"{key} is {found}, expected true or false")
-    done, status = node.get(*_DONE_KEYS) is True, node.get("status")
+    done = node.get(*_DONE_KEYS) is True
     if not any(key in node.value for key in _DONE_KEYS):
-        done = isinstance(status, str) and status.strip().lower().replace("-", "_") in _DONE
-    title = node.get(*_TITLES)
+        done = _is_done(node.get("status"))
+    found, named = node.get(*_TITLES), node.get("id")
+    title = f"story {number}" if found is None else _line(str(found))
+    own = str(number if named in (None, "") else named)
     needs = node.get(*_NEEDS)
     needs = [needs] if isinstance(needs, str | int) else needs if isinstance(needs, list) else []
     group = node.get("parallel_group", "parallelGroup")
     return Entry(
-        id=str(node.get("id") or number),
-        title=_line(str(title)) if title is not None else f"story {number}",
+        id=own,
+        title=title,
         text=_words(node),
         priority=_priority(node.get("priority")),
         done=done,
         needs=tuple(map(str, needs)),
         group=group if isinstance(group, int) and not isinstance(group, bool) else None,
         node=node,
+        label=title if own.isdigit() or title.startswith(own) else f"{_line(own)} {title}",
     )
+
+
+def _is_done(status: object) -> bool:
+    return isinstance(status, str) and status.strip().lower() in _DONE
 
 
 def _priority(value: Any) -> float:
@@ -378,9 +433,9 @@ def _words(node: Node) -> str:
         if key in (*_DONE_KEYS, "status", "priority", "parallel_group") or value in (None, "", [], {}):
             continue
         if isinstance(value, list):
-            lines += [f"{key}:", *(f"- {each if isinstance(each, str) else json.dumps(each)}" for each in value)]
+            lines += [f"{key}:", *(f"- {each if isinstance(each, str) else _json(each)}" for each in value)]
         else:
-            lines.append(f"{key}: {value if isinstance(value, str) else json.dumps(value, default=str)}")
+            lines.append(f"{key}: {value if isinstance(value, str) else _json(value)}")
     return "\n".join(lines)
 
 
@@ -394,7 +449,8 @@ def kind_of(value: object) -> str:
     return named.get(type(value), "a number")
 
 
-def wrong(text: str, name: str, node: Node, what: str) -> ConfigurationError:
-    """What is wrong with a value of a file, with line and column."""
-    column = node.start - text.rfind("\n", 0, node.start)
-    return ConfigurationError(f"{name}:{node.line}:{column}: {what}\n  next: correct it there")
+def wrong(text: str, name: str, where: Node | int, what: str) -> ConfigurationError:
+    """What is wrong with a value of a file, or at a place in it, with line and column."""
+    at = where if isinstance(where, int) else where.start
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return ConfigurationError(f"{name}:{line}:{column}: {what}\n  next: correct it there")

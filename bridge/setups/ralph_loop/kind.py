@@ -166,7 +166,7 @@ def _checks(_project: Path, setup: Setup | None, env: Mapping[str, str]) -> tupl
     return RalphCase(setup, env), CHECKS
 
 
-def _planned(text: str) -> Sequence[PlannedTask] | None:
+def _planned(text: str, _name: str) -> Sequence[PlannedTask] | None:
     from bridge.setups.ralph_loop.plan import open_tasks
 
     return open_tasks(text)

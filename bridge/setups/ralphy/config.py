@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.records import read_text
@@ -14,8 +14,8 @@ from bridge.setups.ralphy.kind import CONFIG
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FACTS = ("name", "language", "framework", "description")
-_COMMANDS = ("test", "lint", "build")
+    from bridge.errors import ConfigurationError
+
 _EMPTY = re.compile(r"(?:[ \t]*(?:#.*|---[ \t]*)?\r?\n?)*")
 
 
@@ -40,43 +40,54 @@ def read_config(project: Path) -> Config:
     Raises:
         ConfigurationError: no YAML, or a value of another type than it has to be; with line and column.
     """
-    text = (read_text(project / CONFIG) or "").removeprefix("\ufeff")
-    root = Node({}, 0, 0, 1) if _EMPTY.fullmatch(text) else parse(text, CONFIG)
+    found = _Reader((read_text(project / CONFIG) or "").removeprefix("\ufeff"))
+    return Config(
+        facts=found.texts_of("project", "name", "language", "framework", "description"),
+        commands=found.texts_of("commands", "test", "lint", "build"),
+        rules=found.list_of("rules"),
+        never_touch=found.list_of("boundaries", "never_touch"),
+    )
 
-    def within(node: Node, name: str, key: str) -> Node | None:
-        if node.value is not None and not isinstance(node.value, dict):
-            raise wrong(text, CONFIG, node, f"{name} is {kind_of(node.value)}, expected a mapping")
-        return (node.value or {}).get(key)
 
-    def plain(node: Node | None, name: str) -> str:
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._root = Node({}, 0, 0) if _EMPTY.fullmatch(text) else parse(text, CONFIG)
+
+    def texts_of(self, key: str, *names: str) -> dict[str, str]:
+        return {each: found for each in names if (found := self._plain(self._at(key, each), f"{key}.{each}"))}
+
+    def list_of(self, *path: str) -> tuple[str, ...]:
+        node, name = self._at(*path), ".".join(path)
+        if node is None:
+            return ()
+        if not isinstance(node.value, list):
+            raise self._wrong(node, name, "a list of texts")
+        found = (self._plain(each, f"entry {number} of {name}") for number, each in enumerate(node.value, 1))
+        return tuple(filter(None, found))
+
+    def _at(self, *path: str) -> Node | None:
+        """What stands there; None: nothing, or null."""
+        node: Node | None = self._root
+        for depth, key in enumerate(path):
+            if node is None or node.value is None:
+                return None
+            if not isinstance(node.value, dict):
+                raise self._wrong(node, ".".join(path[:depth]) or "the configuration", "a mapping")
+            node = node.value.get(key)
+        return None if node is None or node.value is None else node
+
+    def _plain(self, node: Node | None, name: str) -> str:
         if node is None or node.value is None:
             return ""
         if isinstance(node.value, dict | list):
             hint = " (put one with a colon in it into quotes)" if isinstance(node.value, dict) else ""
-            raise wrong(text, CONFIG, node, f"{name} is {kind_of(node.value)}, expected a text{hint}")
+            raise self._wrong(node, name, f"a text{hint}")
         # A number, a date or a word such as `yes`: as people wrote it.
-        return (node.value if isinstance(node.value, str) else text[node.start : node.end]).strip()
+        return (node.value if isinstance(node.value, str) else self._text[node.start : node.end]).strip()
 
-    def section(key: str, names: tuple[str, ...]) -> dict[str, str]:
-        node = within(root, "the configuration", key) or Node({}, 0, 0, 1)
-        found = {each: plain(within(node, key, each), f"{key}.{each}") for each in names}
-        return {each: value for each, value in found.items() if value}
-
-    def texts(node: Node | None, name: str) -> tuple[str, ...]:
-        if node is None or node.value is None:
-            return ()
-        if not isinstance(node.value, list):
-            raise wrong(text, CONFIG, node, f"{name} is {kind_of(node.value)}, expected a list of texts")
-        found = (plain(each, f"entry {number} of {name}") for number, each in enumerate(node.value, 1))
-        return tuple(filter(None, found))
-
-    boundaries = within(root, "the configuration", "boundaries") or Node({}, 0, 0, 1)
-    return Config(
-        facts=section("project", _FACTS),
-        commands=section("commands", _COMMANDS),
-        rules=texts(within(root, "the configuration", "rules"), "rules"),
-        never_touch=texts(within(boundaries, "boundaries", "never_touch"), "boundaries.never_touch"),
-    )
+    def _wrong(self, node: Node, name: str, expected: str) -> ConfigurationError:
+        return wrong(self._text, CONFIG, node, f"{name} is {kind_of(node.value)}, expected {expected}")
 
 
 def is_named(path: str, pattern: str) -> bool:
@@ -91,7 +102,7 @@ def is_named(path: str, pattern: str) -> bool:
     return bool(parts) and _fits(tuple(path.split("/")), parts if "/" in inner else ("**", *parts))
 
 
-@cache
+@lru_cache(65_536)
 def _fits(path: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     if not pattern:
         return True

@@ -6,16 +6,16 @@ import hashlib
 import textwrap
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, ConfigurationError
+from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 from bridge.files import append_durably, read_bytes, usable
 from bridge.git.repository import find_repository
 from bridge.setups.prompted.job import Job, Refused, Tool
 from bridge.setups.ralphy.config import is_named, read_config
 from bridge.setups.ralphy.kind import LISTS, PROGRESS
-from bridge.setups.ralphy.tasks import Task, files_of, next_of, plan_of, read_tasks, tick
+from bridge.setups.ralphy.tasks import files_of, in_words, next_of, plan_of, read_tasks, tick
 from bridge.turn.tool import first_line
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.setups.model import Setup
     from bridge.setups.options import RunOptions
     from bridge.setups.ralphy.config import Config
+    from bridge.setups.ralphy.tasks import Task
 
 _TRIES = 3
 """Turns in a row that may fail with one task."""
@@ -95,10 +96,11 @@ class _Run:
     def tasks(self) -> list[Task]:
         if self.words is None:
             return read_tasks(self.project, self.named)
-        return [Task("", self.words.strip().partition("\n")[0], self.words, "", self.done)]
+        return [in_words(self.words, done=self.done)]
 
     def read_plan(self) -> Plan:
-        return plan_of(self.tasks(), self.aside)
+        plan = plan_of(self.tasks(), self.aside)
+        return plan if self.row < _TRIES else replace(plan, next_task=None)
 
     def prompt(self, _turn: int) -> bytes:
         try:
@@ -108,7 +110,7 @@ class _Run:
                 raise
             found = self.task  # which has spoiled the list, and is told so
         if found is None:
-            raise ConfigurationError("all tasks are done: nothing would be run\n  next: add one to the list")
+            raise ConfigurationError("no task is open\n  next: add one to the list")
         if self.task is None or self.task[:2] != found[:2]:
             self.tries, self.why, self.tree, self.contents = 0, "", None, self._contents()
         self.task = found
@@ -118,11 +120,14 @@ class _Run:
     def judge(self, outcome: Outcome, turn: Turn) -> Outcome:
         """Tick the task, or keep it open; a turn that changed what must not change has failed."""
         self.tree = self.tree or turn.tree
-        if self.task is None or (outcome.failure is not None and outcome.limit is not None):
+        if self.task is None:  # there was nothing to send
+            return outcome
+        if outcome.failure is not None and outcome.limit is not None:  # it is repeated, and doesn't count
+            self._open(self.task)
             return outcome
         wrong = self._touched(turn)
         if wrong:
-            self.told.append(f"{wrong}: {self.task.title!r} stays open")
+            self.told.append(f"{wrong}: {self.task.shown!r} stays open")
         well = outcome.failure is None and not outcome.timed_out and not outcome.denied and not wrong
         if well:
             try:
@@ -130,7 +135,12 @@ class _Run:
             except ConfigurationError as error:
                 well, wrong = False, first_line(error)
         if not well:
+            self._open(self.task)
             self._failed(self.task, wrong or outcome.failure or "it was not brought to its end")
+        if self.task is None and not self.tasks():
+            raise ProjectUnusable(
+                "the list has no tasks any more\n  next: bring them back (git log -p shows what happened)"
+            )
         return Refused.made_of(outcome, wrong) if wrong else outcome
 
     def after(self, _outcome: Outcome) -> Iterable[str]:
@@ -143,19 +153,18 @@ class _Run:
         """Say which files were changed since the task's first turn that must not be; ''."""
         now = self._contents()
         found = {name for name, digest in now.items() if digest != self.contents.get(name, digest)}
-        changes = turn.repository.changes(self.tree) if self.config.never_touch else None
-        prefix = turn.repository.prefix if changes else ""
-        inside = (
-            path.removeprefix(prefix) for path in (changes.paths if changes else ()) if path.startswith(prefix)
-        )
-        found |= {each for each in inside if any(is_named(each, rule) for rule in self.config.never_touch)}
+        changes = turn.changes if self.tree is turn.tree else turn.repository.changes(self.tree)
+        if changes is not None and now:
+            prefix = turn.repository.prefix
+            inside = (path.removeprefix(prefix) for path in changes.paths if path.startswith(prefix))
+            found |= {each for each in inside if any(is_named(each, rule) for rule in now)}
         if not found:
             return ""
         names = [*sorted(found)[:_SHOWN], *([f"{len(found) - _SHOWN} more"] if len(found) > _SHOWN else ())]
         return f"it changed {', '.join(names)}, which boundaries.never_touch names"
 
     def _contents(self) -> dict[str, str]:
-        """Digests of files that are named as they are: git may ignore them, such as ``.env``."""
+        """Digests of what must not change, '' for patterns and folders: git may ignore a file, such as ``.env``."""
         found = {}
         for name in self.config.never_touch:
             found[name] = ""
@@ -169,6 +178,12 @@ class _Run:
         self.done, self.task, self.row = True, None, 0
         self._log("✓", task)
 
+    def _open(self, task: Task) -> None:
+        """A box that the agent has ticked in such a turn is opened again."""
+        with suppress(ConfigurationError):  # which is told of in the next turn
+            if self.words is None:
+                tick(self.project, task, done=False)
+
     def _failed(self, task: Task, why: str) -> None:
         self.tries, self.why = self.tries + 1, why
         if self.tries < _TRIES:
@@ -177,11 +192,9 @@ class _Run:
         self.aside.add(task[:2])
         self._log("✗", task)
         self.told.append(
-            f"{task.title!r} stays open: {_TRIES} turns in a row failed, and this run leaves it at that"
+            f"{task.shown!r} stays open: {_TRIES} turns in a row failed, and this run leaves it at that"
         )
         if self.row == _TRIES:
-            with suppress(BridgeError):
-                self.aside |= {each[:2] for each in self.tasks()}
             self.told.append(f"{_TRIES} tasks in a row were given up: no other one is begun")
 
     def _log(self, sign: str, task: Task) -> None:
@@ -189,7 +202,7 @@ class _Run:
         path = self.project / PROGRESS
         try:
             if path.is_file():
-                line = f"- [{sign}] {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} - {task.title}\n"
+                line = f"- [{sign}] {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} - {task.shown}\n"
                 with usable(PROGRESS):
                     append_durably(path, line.encode("utf-8", "surrogateescape"))
         except BridgeError as error:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.setups.model import Installation, PlanKind
 from bridge.setups.prompted.files import setup_at
 from bridge.setups.prompted.kind import OPTIONS, prompted_kind
+from bridge.setups.prompted.task_lists import planned, with_done
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.loop.plan import Plan
@@ -23,6 +26,8 @@ CONFIG, PROGRESS = ".ralphy/config.yaml", ".ralphy/progress.txt"
 _LISTS = ("PRD.md", "prd.md", "tasks.yaml", "tasks.yml", "tasks.json")
 LISTS = (*_LISTS, *(f".ralphy/{name}" for name in _LISTS))
 """Where the tasks may stand, unless they are named: the first that is there counts."""
+BOX = re.compile(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+"""What the original takes for a task in Markdown: no other bullet, none that is indented."""
 
 
 def detect(folder: Path) -> Setup | None:
@@ -57,17 +62,8 @@ def _read_plan(setup: Setup) -> Plan | None:
     return plan_of(tasks) if tasks else None
 
 
-def _planned(text: str) -> Sequence[PlannedTask] | None:
-    from bridge.setups.prompted.task_lists import planned
-    from bridge.setups.ralphy.tasks import BOX
-
-    return None if BOX.search(text) else planned(text)
-
-
-def _ticked(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
-    from bridge.setups.prompted.task_lists import with_done
-
-    return with_done(text, labels, key="completed")
+def _planned(text: str, name: str) -> Sequence[PlannedTask] | None:
+    return None if BOX.search(text) else planned(text, name)
 
 
 KIND = prompted_kind(
@@ -79,8 +75,9 @@ KIND = prompted_kind(
     missing=missing,
     job=_job,
     read_plan=_read_plan,
+    notes=(PROGRESS,),
     options=(OPTIONS - {"prompt"}) | {"tasks", "task"},
-    plan=PlanKind(files=LISTS, planned=_planned, ticked=_ticked, asks="task"),
+    plan=PlanKind(files=LISTS, planned=_planned, ticked=partial(with_done, key="completed"), asks="task"),
     copied=(CONFIG, PROGRESS),
     believed=(CONFIG, SCRIPT),
     appended=(PROGRESS,),

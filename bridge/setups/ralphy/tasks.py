@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import ConfigurationError
 from bridge.files import read_bytes, usable, write_atomic
 from bridge.loop.plan import Plan, plan_items
-from bridge.setups.prompted.task_lists import in_order, is_list, read_entries, with_done
-from bridge.setups.ralphy.kind import LISTS
+from bridge.setups.prompted.task_lists import in_order, is_list, read_entries, with_done, with_open
+from bridge.setups.ralphy.kind import BOX, LISTS
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
-BOX = re.compile(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
-"""What the original takes for a task: no other bullet, none that is indented."""
+
+_MARK = re.compile(r"\A(?:- \[.\][ \t]+|title: )")
+"""What stands in front of a task's words in a list."""
 
 
 class Task(NamedTuple):
@@ -27,6 +29,11 @@ class Task(NamedTuple):
     text: str
     heading: str
     done: bool
+
+    @property
+    def shown(self) -> str:
+        """Its title for people."""
+        return one_line(self.title, 100)
 
 
 def files_of(project: Path, named: str | None) -> list[str]:
@@ -70,19 +77,22 @@ def _read(text: str, name: str) -> list[Task]:
     if _is_list(text, name):
         entries = read_entries(text, name)
         found = [*(each for each in entries if each.done), *in_order(entries)]
-        return [Task(name, each.label, each.text, "", each.done) for each in found]
+        return [Task(name, each.label, _MARK.sub("", each.text), "", each.done) for each in found]
     lines = text.split("\n")
     items = [each for each in plan_items(text) if BOX.match(lines[each.line - 1])]
-    return [
-        Task(name, each.title, re.sub(r"^- \[.\][ \t]+", "", each.text), each.heading, each.ticked)
-        for each in items
-    ]
+    return [Task(name, each.title, _MARK.sub("", each.text), each.heading, each.ticked) for each in items]
+
+
+def in_words(words: str, *, done: bool) -> Task:
+    """A task that stands in no list, or is the one of a swarm's loop."""
+    text = _MARK.sub("", words.strip())
+    return Task("", text.partition("\n")[0], text, "", done)
 
 
 def plan_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Plan:
     """Say how far they have come; `aside`: files and titles of those that the run has given up."""
     following = next_of(tasks, aside)
-    return Plan(sum(each.done for each in tasks), len(tasks), following.title if following else None)
+    return Plan(sum(each.done for each in tasks), len(tasks), following.shown if following else None)
 
 
 def next_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> Task | None:
@@ -90,22 +100,29 @@ def next_of(tasks: Sequence[Task], aside: Collection[tuple[str, str]] = ()) -> T
     return next((each for each in tasks if not each.done and (each.file, each.title) not in aside), None)
 
 
-def tick(project: Path, task: Task) -> str:
-    """Tick a task where it stands by now; every other byte stays. Gives what is to be told, or ''.
+def tick(project: Path, task: Task, *, done: bool = True) -> str:
+    """Tick a task where it stands by now, or open it again where the agent has ticked it; every other byte stays.
+
+    Returns:
+        What is to be told, or ''.
 
     Raises:
         ConfigurationError: the list can't be read any more.
         ProjectUnusable: it can't be written.
     """
     text = _text(project, task.file)
-    if _is_list(text, task.file):
-        ticked, left = with_done(text, [task.title], key="completed", name=task.file)
-    else:
-        boxes = [box for box in BOX.finditer(text) if box[2] == task.title]
-        at = next((box.start(1) for box in boxes if box[1] == " "), None)
-        ticked = text if at is None else f"{text[:at]}x{text[at + 1 :]}"
+    left: list[str] = []
+    if not _is_list(text, task.file):
+        boxes = [box for box in BOX.finditer(text) if box[2].strip() == task.title]
+        still = [box for box in boxes if box[1] == " "]
+        at = still[:1] if done else [] if still else boxes[-1:]
+        changed = f"{text[: at[0].start(1)]}{'x' if done else ' '}{text[at[0].end(1) :]}" if at else text
         left = [] if boxes else [task.title]
-    if ticked != text:
+    elif done:
+        changed, left = with_done(text, [task.title], key="completed", name=task.file)
+    else:
+        changed = with_open(text, task.title, name=task.file)
+    if changed != text:
         with usable(f"the tasks {task.file}"):
-            write_atomic(project / task.file, ticked)
-    return f"{task.file} has no task {task.title!r} any more: nothing is ticked there" if left else ""
+            write_atomic(project / task.file, changed)
+    return f"{task.file} has no task {task.shown!r} any more: nothing is ticked there" if left else ""

@@ -13,13 +13,14 @@ from bridge.errors import ConfigurationError, SessionRefused
 from bridge.files import make_folder, read_bytes, usable, write_atomic
 from bridge.records import read_text
 from bridge.setups.options import RunOptions
-from bridge.setups.prompted.files import own_script, shown
+from bridge.setups.prompted.files import list_text, own_script, shown
 from bridge.setups.prompted.job import Job
 from bridge.setups.prompted.prompts import can_be_had, file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
 from bridge.setups.prompted.task_lists import parse, plan_in
 from bridge.setups.prompted.tools import asked_for, call_for, cli_named, tool_of, with_cli
 from bridge.setups.snarktank.kind import ARCHIVE, LAST_BRANCH, PRD, PROGRESS, SCRIPT, at, project_of
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 MOST, PAUSE, PROMISE = 10, 2.0, "COMPLETE"
 TOOLS = ("amp", "claude")
 """Those that the original knows; a fork's script may call others."""
+_LONGEST, _DEEPEST = 60, 10
+"""Characters and folders of an archive's name."""
 FILES = {"amp": "prompt.md", "": "CLAUDE.md"}
 """The prompt by the CLI's name; '': of all others."""
 
@@ -44,11 +47,12 @@ def job(setup: Setup, options: RunOptions) -> Job:
         ConfigurationError: its stories can't be read, it has no prompt.
     """
     read_plan(setup)
-    call = call_for(_script(setup), options)
-    tool = tool_of(call, options, TOOLS[0])
+    script = _script(setup)
+    call = call_for(script, options)
+    tool = tool_of(call, options, next((cli.programs[0] for cli in script.chosen), TOOLS[0]))
     prompt, name = _prompt(setup, options, call, tool)
     guessed = (
-        f"note: {shown(setup, SCRIPT)} calls no CLI that is known here: it is {TOOLS[0]}, unless you name another"
+        f"{shown(setup, SCRIPT)} calls no CLI that is known here: it is {tool.program}, unless you name another"
     )
     return Job(
         project=setup.project,
@@ -76,7 +80,7 @@ def read_plan(setup: Setup) -> Plan | None:
     Raises:
         ConfigurationError: they can't be read.
     """
-    text = read_text(setup.home / PRD)
+    text = list_text(setup, PRD)
     return None if text is None else plan_in(text, shown(setup, PRD))
 
 
@@ -85,8 +89,11 @@ def _prompt(setup: Setup, options: RunOptions, call: Call | None, tool: Tool) ->
         return file_prompt(setup.project / options.prompt, options.prompt), options.prompt
     given = call.prompt if call is not None else None
     if given is not None and can_be_had(given, setup.project):
-        name = next((piece.text for piece in given if piece.kind == "file"), f"line {given[0].line} of {SCRIPT}")
-        return pieces_prompt(given, setup.project, options), os.path.relpath(setup.project / name, setup.project)
+        file = next((piece.text for piece in given if piece.kind == "file"), None)
+        name = os.path.relpath(setup.project / (file or setup.controller), setup.project)
+        if file is not None and len(given) == 1:
+            return file_prompt(setup.project / file, name), name
+        return pieces_prompt(given, setup.project, options), name
     usual = FILES.get(tool.program, FILES[""])
     for each in dict.fromkeys((usual, *FILES.values())):
         if (setup.home / each).is_file():
@@ -107,15 +114,15 @@ def _begin(setup: Setup) -> Iterator[str]:
     progress, branch = setup.home / PROGRESS, _branch(setup)
     before = (read_text(setup.home / LAST_BRANCH) or "").removeprefix("\ufeff").strip()
     if branch and before and branch != before:
-        parts = [part for part in before.removeprefix("ralph/").split("/") if part not in ("", ".", "..")]
-        name = f"{ARCHIVE}/{time.strftime('%Y-%m-%d')}-{'/'.join(parts) or 'unnamed'}"
+        name = f"{ARCHIVE}/{time.strftime('%Y-%m-%d')}-{_folder_of(before)}"
         with usable("the archive"):
             make_folder(setup.home / name)
             for each in (PRD, PROGRESS):
                 with suppress(FileNotFoundError):
                     write_atomic(setup.home / name / each, read_bytes(setup.home / each))
             write_atomic(progress, _heading())
-        yield f"the run before was about {before}: its files are in {shown(setup, name)}"
+        where = one_line(shown(setup, name), 200)
+        yield f"the run before was about {one_line(before, 100)}: its files are in {where}"
     with usable(f"the folder {shown(setup, '')}"):
         if branch and branch != before:
             write_atomic(setup.home / LAST_BRANCH, f"{branch}\n")
@@ -123,8 +130,18 @@ def _begin(setup: Setup) -> Iterator[str]:
             write_atomic(progress, _heading())
 
 
+def _folder_of(branch: str) -> str:
+    """The original's name for it, but that it leads nowhere else and that a file system takes it.
+
+    >>> _folder_of("ralph/a/b"), _folder_of("../../x"), _folder_of("..")
+    ('a/b', 'x', 'unnamed')
+    """
+    parts = [part for part in branch.removeprefix("ralph/").split("/") if part not in ("", ".", "..")]
+    return "/".join(part[:_LONGEST] for part in parts[:_DEEPEST]) or "unnamed"
+
+
 def _branch(setup: Setup) -> str:
-    text = read_text(setup.home / PRD)
+    text = list_text(setup, PRD)
     found = parse(text, PRD).get("branchName") if text else None
     return found if isinstance(found, str) else ""
 
@@ -143,7 +160,8 @@ def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
         SessionRefused: the tool is none of those that its script calls.
     """
     setup = at(project_of(controller.parent), controller.parent)
-    options, tool = RunOptions(), ""
+    options = RunOptions()
+    tool: str | None = None
     left = [*words]
     while left:
         word = left.pop(0)
@@ -155,7 +173,7 @@ def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
             tool = word.partition("=")[2]
         elif word.isascii() and word.isdigit():
             options = replace(options, max_iterations=int(word[:9]))
-    if not tool:
+    if tool is None:
         return setup, options
     known = dict.fromkeys((*TOOLS, *(call.cli.programs[0] for call in _script(setup).calls)))
     cli = cli_named(tool)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.examples import Project
+    from tests.examples import MakeProject, Project
 
 STORIES = '{"userStories": [{"title": "one", "passes": true}, {"title": "two", "passes": false}]}\n'
 SCRIPT = """\
@@ -60,7 +60,7 @@ def test_a_good_setup(loops: Project) -> None:
     assert found["plan"][1] == "1 of 2 stories done"
     prompt = found["prompt"][1].splitlines()
     assert prompt[0].startswith("scripts/ralph/CLAUDE.md, ")
-    assert prompt[1] == "line 4 of scripts/ralph/ralph.sh calls claude"
+    assert prompt[1] == "claude, as scripts/ralph/ralph.sh:4 calls it"
     faults = found["known-faults"][1].splitlines()
     assert len(faults) == 5
     assert (
@@ -96,6 +96,7 @@ def test_what_a_run_would_end_with_is_said(loops: Project) -> None:
     found = look(loops)
     assert (found["driver"][:2], found["driver-contract"][0]) == (("passed", "amp: amp"), "passed")
     assert found["cli-available"][:2] == ("failed", "amp is not on PATH")
+    assert found["cli-available"][2].endswith("or, with another CLI: ralph-bridge run --driver claude-code")
 
 
 def test_the_original_at_work_is_named(loops: Project) -> None:
@@ -130,3 +131,11 @@ def test_agents_without_a_loop_are_ended(loops: Project) -> None:
             assert left.wait(10) < 0
         finally:
             left.kill()
+
+
+def test_a_setup_without_a_script_and_with_nothing_left_to_do(make_project: MakeProject) -> None:
+    loops = make_project("ralphy")
+    loops.write("PRD.md", "- [x] one\n")
+    found = look(loops)
+    assert found["plan"][:2] == ("warning", "the only task is done: a run ends at once")
+    assert (found["prompt"][:2], found["known-faults"][1]) == (("passed", "PRD.md"), "there is no script")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.prompted.faults import find_faults
+from bridge.setups.prompted.faults import KNOWN, find_faults
 from bridge.setups.prompted.script import Script
+from tests.examples import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,3 +150,8 @@ def test_they_come_by_line_with_what_changes(tmp_path: Path) -> None:
     assert [each.line for each in faults] == sorted(each.line for each in faults)
     assert faults[-1].id == "promise-anywhere"
     assert all(each.what and each.change and "\n" not in each.what + each.change for each in faults)
+
+
+def test_the_docs_have_all_of_them() -> None:
+    text = (ROOT / "docs/setups.md").read_text()
+    assert [what for _, _, what, change in KNOWN if f"| {what} | {change} |\n" not in text] == []

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bridge.errors import ConfigurationError
 from bridge.setups.options import RunOptions
@@ -15,7 +20,6 @@ from bridge.setups.prompted.script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from bridge.setups.prompted.script import Call, Piece
 
@@ -91,7 +95,7 @@ DECIDABLE = {
     "double quotes": 'claude -p "a  b $ c"',
     "single quotes": """claude -p 'a "b" $HOME \\ `x` \\n'""",
     "quotes side by side": """claude -p 'it'"'"'s '"two  words"and""",
-    "ansi-c": """claude -p $'a\\tb\\nc\\'d\\\\e\\x41\\u00e9'""",
+    "ansi-c": """claude -p $'a\\tb\\nc\\'d\\\\e\\x41'""",
     "escapes in double quotes": r'claude -p "\`a\` \$HOME \"b\" \\ \n \a c\!"',
     "escapes in a bare word": r"claude -p a\ b\$c\"d\\e",
     "backslash newline": 'claude -p "one \\\n  two \\\nthree\nfour \\\\\nfive"',
@@ -107,6 +111,7 @@ DECIDABLE = {
     "a variable of a variable": 'A=one\nB="$A two"\nclaude -p "$B"',
     "the last assignment": 'A=one\nA=two\nclaude -p "$A"\nA=three',
     "its own value": 'A=one\nA="$A two"\nclaude -p "$A"',
+    "appended": 'A=one\nA+=" two"\nA+=" three"\nclaude -p "$A"',
     "exported": 'export A=one\ndeclare B=two\nreadonly C=three\nclaude -p "$A $B $C"',
     "a default": 'claude -p "${NOT_SET_HERE:-a b} ${NOT_SET_EITHER-c}"',
     "a default of a set one": 'A=one\nclaude -p "${A:-two}"',
@@ -115,6 +120,8 @@ DECIDABLE = {
     "an array": 'A=(-p --model "o p")\nA+=(--verbose)\nclaude "${A[@]}" "go"',
     "an empty array": 'A=()\nclaude "${A[@]}" -p "go"',
     "an array with a comment": 'A=(\n  -p # the mode\n  --model opus\n)\nclaude "${A[@]}" go',
+    "an indented here-document": 'P=$(cat <<EOF\n\n  one \\"two\\"\n\tthree\nEOF\n)\nclaude -p "$P"',
+    "an indented variable": 'A=x\nclaude -p "  \\\n  $A \\\n\t${A}"',
     "$(cat)": 'claude -p "$(cat prompt.md)"',
     "$(cat) of two": 'claude -p "x $(cat prompt.md issues/a.md) y"',
     "$(cat) of an empty file": 'claude -p "x$(cat empty.md)y"',
@@ -128,8 +135,8 @@ DECIDABLE = {
     "a file that is there": 'A=$(cat issues/a.md 2>/dev/null || echo none)\nclaude -p "x $A"',
     "$(echo)": 'claude -p "$(echo "a  b" c)"',
     "$(printf)": 'claude -p "$(printf \'%s\' "a b")"',
-    "here-document in $(cat)": 'claude -p "$(cat <<\'EOF\'\n"b" \\`a\\` $HOME \'c\n\nEOF\n)"',
-    "expanding here-document in $(cat)": 'A=x\nclaude -p "$(cat <<EOF\n"b" \\`a\\` $A \\\njoined \'c\nEOF\n)"',
+    "here-document in $(cat)": "claude -p \"$(cat <<'EOF'\n\"b\" \\`a\\` $HOME 'c'\n\nEOF\n)\"",
+    "expanding here-document in $(cat)": 'A=x\nclaude -p "$(cat <<EOF\n"b" \\`a\\` $A \\\njoined \'c\'\nEOF\n)"',
     "here-document in a variable": "A=$(cat <<'EOF'\nline 'one'\n  $two\nEOF\n)\nclaude -p \"$A\"",
     "read -d": "read -r -d '' A <<'EOF' || true\n  one\ntwo $x\n\nEOF\nclaude -p \"$A\"",
     "here-document on stdin": "A=x\nclaude -p <<EOF\na $A \\$A\nb\nEOF",
@@ -184,6 +191,9 @@ BY_BASH_ALONE = {
     "gh that changes": 'claude -p "$(gh issue close 12)"',
     "gh of a number that bash alone knows": 'claude -p "$(gh issue view "$(cat issues/a.md)")"',
     "what the parser can't read": 'claude -p "$(cat <<\'EOF\'\n\\`a\\` "b" \'c\nEOF\n)"',
+    "escaped blanks": 'claude -p "a"\\ b\\$',
+    "what begins a here-document": 'A=x\nclaude -p "$(cat <<EOF\n  \\\\${A}\nEOF\n)"',
+    "a name that goes on": 'A=x\nclaude -p "$A\\\nbc"',
     "a nested one": 'claude -p "$(echo "$(date)")"',
     "an argument that nobody knows": 'go() { claude -p "$1"; }\ngo "$(date)"',
 }
@@ -213,9 +223,67 @@ def test_what_is_read_is_what_bash_passes(
     assert [read(each, project) for each in calls] == by_bash
 
 
+PARTS = (
+    "a", "b c", "  ", "\n", "\\\n", "\\$", "\\`", "\\\\", "\\n", "'", "#", "!", "*", "{a,b}", "- [ ]", "; |", "&",
+    "$ ", "(x)", "<y>", "ü", "\t", "1. ", "@x", "${A}", "${B}", "${NOT_SET_HERE:-d e}", "$(cat issues/a.md)",
+    "$(echo hi)",
+)  # fmt: skip
+
+
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=9), form=st.sampled_from(['"%s"', '"x%s"y', "EOF", "'EOF'"]))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_a_prompt_is_made_of_is_read_as_bash_does_or_refused(parts: list[str], form: str) -> None:
+    word = "".join(parts)
+    if form.endswith("'") or form == "EOF":  # old bashes take an apostrophe in there for the begin of a word
+        word, form = f"$(cat <<{form}\n{word.replace(chr(39), '')}\nEOF\n)", '"%s"'
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "project"
+        path = write(made, f'A=\'one\'\nB="$A  two"\nP={form.replace("%s", word)}\nclaude -p "$P"\n')
+        by_bash = in_bash(made, path, Path(folder))
+        calls = Script(path, made).calls
+        with suppress(ConfigurationError):
+            assert [read(each, made) for each in calls] in (by_bash, [])
+
+
 @pytest.mark.parametrize("name", BY_BASH_ALONE)
 def test_what_only_bash_could_tell_is_refused_with_its_line(project: Path, name: str) -> None:
     call = only_call(project, f"#!/bin/bash\n{BY_BASH_ALONE[name]}\n")
     assert call.prompt is not None
     with pytest.raises(ConfigurationError, match=r"(?s)the script:\d+: only bash could tell what .*--prompt"):
         pieces_prompt(call.prompt, project, RunOptions(), name="the script")
+
+
+HOSTILE = {
+    "a megabyte of words": "claude -p go\n" + "echo x\n" * 150_000,
+    "a megabyte of one word": f'claude -p "{"x" * 1_000_000}"\n',
+    "a megabyte of variables": "claude -p $A\n" + "A=x$A\n" * 30_000,
+    "substitutions in substitutions": 'claude -p "' + "$(echo " * 2_000 + "x" + ")" * 2_000 + '"\n',
+    "substitutions without an end": 'claude -p "' + '$(echo "' * 20_000,
+    "brackets in brackets": "(" * 20_000 + "claude -p go" + ")" * 20_000,
+    "variables of each other": 'A="$B"\nB="$A"\nC="$A$B"\nA="$C"\nclaude -p "$A$B$C"\n',
+    "doubled again and again": 'A="xxxxxxxx"\n' + 'A="$A$A$A$A$A$A$A$A"\n' * 40 + 'claude -p "$A"\n',
+    "doubled by others": "".join(f'A{n}="$A{n - 1}$A{n - 1}$A{n - 1}"\n' for n in range(1, 40))
+    + 'claude -p "$A39"\n',
+    "functions of each other": 'f() { claude -p "$1"; g "$1"; }\ng() { f "$1"; }\nf "$1"\n',
+    "NUL bytes": 'claude -p "a\0b"\0\nclaude -p go\n',
+    "no UTF-8": b'claude -p "\xff\xfe"\n'.decode("latin-1"),
+    "many tests": "A=x\n" + 'if [[ "$r" == *"<promise>$A$B</promise>"* ]]; then exit 0; fi\n' * 5_000,
+    "an unclosed quote": 'claude -p "go\n',
+    "an unclosed here-document": "claude -p <<EOF\ngo\n",
+    "a syntax error": "if then fi done ((( claude -p go ;; esac\n",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_script_is_read_or_refused(project: Path, name: str) -> None:
+    path = write(project, "")
+    path.write_bytes(HOSTILE[name].encode("latin-1"))
+    script = Script(path, project)
+    for call in script.calls:
+        pieces = call.prompt or ()
+        assert sum(len(each.text) for each in pieces) <= 4_000_000
+        with suppress(ConfigurationError):
+            pieces_prompt(pieces, project, RunOptions(max_iterations=MOST))(1)
+    assert script.by_default in (None, *script.calls)
+    assert isinstance(script.promises, dict)

@@ -48,7 +48,7 @@ say() {
   case $me$args in
     codex*" --json "*) echo '{"type":"turn.completed","usage":{}}' ;;
     opencode*" json "*) echo '{"type":"step_finish","sessionID":"ses_1","part":{"reason":"stop"}}' ;;
-    *json*) event "$1" '{type: "result", subtype: "success", is_error: false, result: $t, session_id: "s-1"}' ;;
+    *json*) event "$1" '{type: "result", is_error: false, result: $t, session_id: "s-1", total_cost_usd: 0.25}' ;;
   esac
 }
 limited() {

@@ -7,7 +7,7 @@ import pytest
 from tests.machine import mostly_slow
 from tests.setups.snarktank.conftest import CLAUDE_ONLY, DONE, SCRIPT, Ralph, make
 
-ALL = {"--dangerously-allow-all", "--dangerously-skip-permissions"}
+ALL = {"--dangerously-allow-all", "--dangerously-skip-permissions", "bypassPermissions"}
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,27 @@ def test_each_place_of_the_folder(tmp_path_factory: pytest.TempPathFactory, plac
         (CLAUDE_ONLY, "claude", "claude"),
         (SCRIPT.replace('TOOL="amp"', 'TOOL="claude"'), "claude", "claude"),
         (SCRIPT.replace('TOOL="amp"', 'TOOL="${RALPH_TOOL:-claude}"'), "claude", "claude"),
+        (
+            '#!/bin/bash\nBIN="${CLAUDE_BIN:-claude}"\ncd "$X"; "$BIN" -p < "$(dirname "$0")/CLAUDE.md"\n',
+            "claude",
+            "claude",
+        ),
+        ('#!/bin/bash\nCLI="codex exec -"\n$CLI < "$(dirname "$0")/CODEX.md"\n', "codex", "codex"),
+        ('#!/bin/bash\nTOOL="claude"\nin_a_box "$TOOL" < "$(dirname "$0")/CLAUDE.md"\n', "claude", "claude"),
         ('#!/bin/bash\nopencode run < "$(dirname "$0")/prompt.md"\n', "opencode", "amp"),
         ('#!/bin/bash\ncodex exec --full-auto - < "$(dirname "$0")/CODEX.md"\n', "codex", "codex"),
     ],
-    ids=["amp", "claude alone", "claude by default", "by a variable", "opencode", "codex"],
+    ids=[
+        "amp",
+        "claude alone",
+        "claude by default",
+        "by a variable",
+        "in one",
+        "with its words",
+        "chosen",
+        "opencode",
+        "codex",
+    ],
 )
 def test_the_cli_and_the_prompt_are_those_of_the_script(
     ralph: Ralph, script: str, program: str, prompt: str
@@ -48,7 +65,7 @@ def test_the_cli_and_the_prompt_are_those_of_the_script(
     assert done.returncode == 0, done.stderr
     (call,) = ralph.calls()
     assert (call.argv[0], call.stdin.strip()) == (program, f"Do the next story, as {prompt}.".encode())
-    if program in ("amp", "claude"):
+    if program in ("amp", "claude") and "$BIN" not in script:  # which asks for none
         assert ALL & {*call.argv}
 
 
@@ -108,7 +125,10 @@ def test_no_prompt_at_all(ralph: Ralph) -> None:
 def test_a_script_that_calls_nothing_known_is_told(ralph: Ralph) -> None:
     ralph.write("scripts/ralph/ralph.sh", '#!/bin/bash\nthinker < "$(dirname "$0")/prompt.md"\n', 0o755)
     done = ralph.run("run", "--max-iterations", "1")
-    assert "note: scripts/ralph/ralph.sh calls no CLI that is known here: it is amp, unless you" in done.stderr
+    assert (
+        "\nnote: scripts/ralph/ralph.sh calls no CLI that is known here: it is amp, unless you"
+        in f"\n{done.stderr}"
+    )
     assert "calls no CLI" not in ralph.run("run", "--max-iterations", "1", "--driver", "claude-code").stderr
 
 

@@ -1,0 +1,110 @@
+"""The kind as one object."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.setups import standin
+from bridge.setups.model import Adopted, PlanKind, Setup
+from bridge.setups.prompted.kind import OPTIONS, prompted_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bridge.loop.plan import Plan
+    from bridge.setups.options import RunOptions
+    from bridge.setups.prompted.job import Job
+
+NAME, BUILD, PLAN_MODE, PLAN = "playbook", "build", "plan", "IMPLEMENTATION_PLAN.md"
+PLACES = ("", ".ralph/", "ralph/")
+"""Where its prompts may lie; its plan and its script lie there, or at the root."""
+SCRIPTS = ("loop.sh", "ralph-loop.sh", "loop_streamed.sh", "ralph.sh", "scripts/ralph-loop.sh")
+
+
+def prompt_name(mode: str) -> str:
+    """The prompt file of a mode.
+
+    >>> prompt_name("plan-work")
+    'PROMPT_plan_work.md'
+    """
+    return f"PROMPT_{mode.replace('-', '_')}.md"
+
+
+def place_of(folder: Path) -> str | None:
+    """Where in a project the prompts lie, with a slash behind it; None: nowhere."""
+    names = (prompt_name(BUILD), prompt_name(PLAN_MODE))
+    return next((place for name in names for place in PLACES if os.path.lexists(folder / place / name)), None)
+
+
+def detect(folder: Path) -> Setup | None:
+    """A prompt to build or to plan makes a folder one; its script may be missing."""
+    place = place_of(folder)
+    if place is None:
+        return None
+    top = folder.resolve()
+    scripts = (f"{each}{name}" for each in dict.fromkeys((place, "")) for name in SCRIPTS)
+    script = next((each for each in scripts if (folder / each).is_file()), f"{place}{SCRIPTS[0]}")
+    prompts = (f"{place}{prompt_name(mode)}" for mode in (BUILD, PLAN_MODE))
+    evidence = tuple(each for each in (*prompts, script) if (folder / each).is_file())
+    return Setup(NAME, folder, top, top / script, evidence)
+
+
+def missing(folder: Path) -> tuple[str, ...]:
+    """What there isn't of it."""
+    places = f"neither at the root nor in {' or '.join(PLACES[1:])}"
+    return () if place_of(folder) is not None else (f"there is no {prompt_name(BUILD)}, {places}",)
+
+
+def _adopt(setup: Setup) -> Adopted:
+    if not setup.controller.is_file():
+        raise ConfigurationError(
+            f"there is no {setup.controller} to stand in for: this playbook has no script\n"
+            "  next: ralph-bridge run, which needs none"
+        )
+    return standin.adopt(setup.controller, NAME)
+
+
+def _job(setup: Setup, options: RunOptions) -> Job:
+    from bridge.setups.playbook.job import job
+
+    return job(setup, options)
+
+
+def _read_plan(setup: Setup) -> Plan | None:
+    from bridge.setups.playbook.job import read_plan
+
+    return read_plan(setup)
+
+
+def _called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
+    from bridge.setups.playbook.job import called
+
+    return called(controller, words)
+
+
+def _aside(_folder: Path, text: str) -> set[int]:
+    from bridge.setups.playbook.plan import aside
+
+    return aside(text)
+
+
+KIND = prompted_kind(
+    name=NAME,
+    title="the playbook",
+    page="playbook",
+    signs=tuple((f"{place}{prompt_name(mode)}",) for mode in (BUILD, PLAN_MODE) for place in PLACES),
+    options=OPTIONS | {"mode", "push"},
+    detect=detect,
+    missing=missing,
+    adopt=_adopt,
+    job=_job,
+    read_plan=_read_plan,
+    called=_called,
+    plan=PlanKind(files=tuple(f"{place}{PLAN}" for place in PLACES), wide=True, aside=_aside, asks="prompt"),
+    copied=tuple(f"{place}{name}" for place in PLACES for name in (prompt_name(BUILD), PLAN, *SCRIPTS)),
+    appended=("progress.txt",),
+    endless=True,
+)
