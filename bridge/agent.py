@@ -53,11 +53,13 @@ _CONTEXT = ("_ITER_CONTEXT_PCT", "_ITER_CONTEXT_USED", "_ITER_CONTEXT_MAX")
 
 
 _ELSEWHERE = "_ralph_bridge_elsewhere"
-# errexit would act there, and doesn't in a stage of a pipeline; other options are for people who type.
+# errexit would act there, and doesn't in a stage of a pipeline; other options are for people who type. A variable
+# that is bash's own and read-only would end the block in which it is declared.
 _COPY = r"""{
 \builtin echo '{'
 for __rb_v in $(\builtin compgen -v); do
-case $__rb_v in WITHOUT) ;; *) \builtin declare -p -- "$__rb_v" 2>/dev/null ;; esac
+case $__rb_v in WITHOUT|BASH*|EUID|FUNCNAME|GROUPS|PPID|SHELLOPTS|UID) ;;
+*) \builtin declare -p -- "$__rb_v" 2>/dev/null ;; esac
 done
 \builtin echo '} 2>/dev/null'
 \builtin declare -f

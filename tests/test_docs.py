@@ -181,7 +181,8 @@ def test_every_command_that_is_mentioned_exists(name: str) -> None:
 def test_every_message_with_advice_is_one_of_ours() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("bridge/**/*.py"))
     sentences = re.sub(r'"\s*\n\s*f?"', "", source)
-    messages = re.findall(r"^\| `(.*?)` \|", PAGES["troubleshooting"], re.MULTILINE)
+    advice = PAGES["troubleshooting"] + PAGES["sandbox"].partition("## Troubleshooting")[2]
+    messages = re.findall(r"^\| `(.*?)` \|", advice, re.MULTILINE)
     assert len(messages) > 20
     parts = [part.strip() for message in messages for part in message.split("...")]
     assert [part for part in parts if part not in sentences] == []

@@ -15,6 +15,7 @@ import pytest
 from bridge.errors import ProgramTimeout
 from bridge.process.ask import ask
 from bridge.process.program import Graces, Program
+from tests import command
 from tests.command import MAIN
 from tests.examples import until
 from tests.sandbox.boxes import Place
@@ -170,6 +171,48 @@ def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_ended(
     until(lambda: not _sleeping())
     assert not Path(boxed.folder).exists()
     assert sorted(path.name for path in place.project.iterdir()) == before
+
+
+_AGENT = """\
+AGENT_CLI=claude
+WORD=night
+agent_invoke() { "$AGENT_CLI" "$WORD" < "$1"; }
+agent_extract_response() { cat "$1"; }
+agent_format_display() { cat; }
+"""
+
+
+def test_an_agents_program_runs_in_it(place: Place) -> None:
+    (place.home / "bin/claude").write_text(
+        '#!/bin/bash\n{ echo "$1"; cat; ls -A ~; } > seen\necho "<promise>COMPLETE</promise>"\n'
+    )
+    (place.home / "bin/claude").chmod(0o755)
+    (place.project / ".ralph/agents").mkdir()
+    (place.project / ".ralph/agents/mine.sh").write_text(_AGENT)
+    words = ["run", "--agent", ".ralph/agents/mine.sh", "--max-iterations", "1", "--sandbox", place.wanted.provider]
+    done = command.run(words, cwd=place.project, env=place.env)
+    assert done.returncode == 0, done.stderr
+    seen = (place.project / "seen").read_text()
+    assert seen.startswith("night\n")
+    assert "Go on." in seen
+    assert ".ssh" not in seen.split()
+
+
+@pytest.mark.slow
+def test_a_loop_that_is_killed_leaves_no_container(container: Place) -> None:
+    before = names(container)
+    program = container.home / "bin/claude"
+    program.write_text(
+        '#!/bin/bash\ncase " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac\n'
+        "trap '' INT TERM\necho > begun\nwhile :; do sleep 0.1; done\n"
+    )
+    program.chmod(0o755)
+    words = [*MAIN, "run", "--driver", "claude-code", "--sandbox", container.wanted.provider, "--no-live"]
+    with subprocess.Popen(words, cwd=container.project, env=container.env) as loop:
+        until(lambda: (container.project / "begun").exists() or loop.poll() is not None)
+        assert names(container) != before
+        loop.kill()
+    until(lambda: names(container) == before)
 
 
 def test_an_image_brings_the_cli_and_this_machines_programs_are_not_there(container: Place) -> None:
