@@ -54,6 +54,7 @@ _CONTAINER = (
     (r"failed to exec|exec .* failed", "choose an image that has a shell and its usual programs"),
     (r"docker-init|container-init|catatonit", "install its init program (apt-get install tini, or catatonit)"),
     (r"(?i)newuidmap|newgidmap|subuid|subgid", "apt-get install uidmap, and give yourself a range in /etc/subuid"),
+    (r"netavark: No such file", "put /usr/sbin on PATH, where its firewall's program is"),
     (r"slirp4netns|pasta|/dev/net/tun", "--sandbox-network off, or let yourself use /dev/net/tun"),
     (r"(?i)cgroup|controller", _UNBOUND),
     (r"(?i)rlimit|RLIMIT", "lower default_ulimits in containers.conf (CONTAINERS_CONF)"),

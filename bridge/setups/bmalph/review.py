@@ -167,7 +167,9 @@ def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[byt
         try:
             env = settings.environment
             if settings.box is not None:
-                boxed = settings.box.command(resolve(argv, cwd=settings.project, env=env), env)
+                if not settings.box.has_programs:
+                    argv = tuple(resolve(argv, cwd=settings.project, env=env))
+                boxed = settings.box.command(argv, env)
                 argv, env = boxed.argv, dict(boxed.env)
                 stack.enter_context(boxed.standing())
             program = Program(
