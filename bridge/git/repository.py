@@ -1,7 +1,8 @@
 """One repository: asked about its working tree, compared with an earlier moment, committed.
 
-git is asked without its optional locks, so that it is never in a tool's way: two or three short processes per turn
-(trap T15), with the changes of nested repositories (submodules, work spaces) included.
+git is asked without its optional locks, so that it is never in a tool's way: a few short processes per turn (trap
+T15), which run nothing that the repository names (:mod:`.immune`), with the changes of nested repositories
+(submodules, work spaces) included.
 """
 
 from __future__ import annotations
@@ -21,11 +22,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import append_durably, delete, make_folder, read_bytes, write_atomic
+from bridge.git import immune
 from bridge.git.tree import TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
 from bridge.process.ask import Ran, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    Within = Callable[
+        [Sequence[str], Mapping[str, str]], AbstractContextManager[tuple[Sequence[str], Mapping[str, str]]]
+    ]
 
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")  # name the outer one
@@ -134,6 +141,8 @@ class Repository:
         env: the environment for git; None for this process's own.
     """
 
+    within: Within | None = None
+    """What commits and merges run in, which run hooks of the project, and with them what an agent has written."""
     _patience = 120.0
     """Seconds that one command may take, with the hooks that it calls."""
 
@@ -158,15 +167,50 @@ class Repository:
         Raises:
             ProjectUnusable: git waits for a FIFO, which it would do for ever.
         """
+        command = immune.command_of(arguments)
+        off = self.filters_off(looks=command != "add") if immune.filters(command) else ()
+        return self._ask(
+            "-c", "core.quotePath=false", *immune.options(command), *off, *arguments, env=env, data=data
+        )
+
+    def _ask(self, *words: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:
+        env = {**self._env, **(env or {})}
+        argv: Sequence[str] = [immune.program(env, self.project), *words]
+        if self.within is None or immune.command_of(words) not in immune.RUNNING_HOOKS:
+            return self._run(argv, env, data)
+        with self.within(argv, env) as (argv, env):
+            return self._run(argv, env, data)
+
+    def _run(self, argv: Sequence[str], env: Mapping[str, str], data: bytes) -> Ran:
         return ask(
-            ["git", "-c", "core.quotePath=false", "-c", "protocol.ext.allow=never", *arguments],
+            argv,
             cwd=self.project,
-            env={**self._env, **(env or {})},
+            env=env,
             stdin=data,
             patience=self._patience,
             leave=True,  # what a hook of the project starts is the project's matter
             look=self._look_for_fifos,
         )
+
+    def filters_off(self, *, looks: bool = True) -> tuple[str, ...]:
+        """Options against filters that an agent may have named, here or in a repository inside."""
+        listed = [self._ask(*immune.NEVER, *immune.LISTED).out]
+        folders = [os.path.realpath(self.project)]
+        for folder in folders:  # it grows
+            for inner in set(self._inside(folder)) - set(folders):
+                listed.append(self._ask("-C", inner, *immune.NEVER, *immune.LISTED).out)
+                folders.append(inner)
+        return immune.overrides(listed[0], listed[1:], looks=looks)
+
+    def _inside(self, folder: str) -> list[str]:
+        """The repositories in a work tree that its index knows of."""
+        found = self._ask("-C", folder, *immune.NEVER, "ls-files", "-s", "-z", "--full-name", ":/").out
+        if b"160000 " not in found:
+            return []
+        top = self._ask("-C", folder, *immune.NEVER, "rev-parse", "--show-toplevel").text
+        names = (each.partition(b"\t")[2] for each in found.split(b"\0") if each.startswith(b"160000 "))
+        paths = (os.path.join(top, os.fsdecode(each)) for each in names)
+        return [each for each in paths if os.path.lexists(os.path.join(each, ".git"))]
 
     def _look_for_fifos(self) -> None:
         """Look for a FIFO where git reads a file: an agent can put it there, and git waits for ever."""
@@ -261,7 +305,7 @@ class Repository:
 
     def stat(self, *commits: str, lines: int) -> str:
         """Return ``git diff --stat`` since a commit (none: the uncommitted), at most so many lines of it."""
-        output = self.run("diff", "--stat", "--no-ext-diff", *commits, "--").out
+        output = self.run("diff", "--stat", *immune.NO_DIFFS, *commits, "--").out
         return "\n".join(output.decode("utf-8", "replace").splitlines()[:lines])
 
     # -- keeping it ----------------------------------------------------------------------------------
@@ -420,7 +464,7 @@ class Repository:
         return f"r{look.head} {look.tree}"
 
 
-_DIFF = ("--no-renames", "--no-ext-diff")
+_DIFF = ("--no-renames", *immune.NO_DIFFS)
 
 
 def _digest(path: bytes, seen: os.stat_result) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import SandboxUnavailable
+from bridge.git.immune import program
 from bridge.process.ask import ask
 from bridge.sandbox.boxed import Boxed, boxed
 from bridge.sandbox.contents import Contents, compose
 from bridge.sandbox.probes import probe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.sandbox.guard import Guard
     from bridge.sandbox.settings import Wishes
@@ -45,6 +47,20 @@ class Box:
     def has_programs(self) -> bool:
         """The programs in it are its image's, and not this machine's."""
         return bool(self.wanted.image)
+
+    @contextmanager
+    def around(
+        self, argv: Sequence[str], env: Mapping[str, str], names: Sequence[str] = ("GIT_*", "LC_ALL")
+    ) -> Iterator[tuple[Sequence[str], Mapping[str, str]]]:
+        """Give the command line that runs a command of the host's in it, with its environment.
+
+        Args:
+            names: of further variables that are let in, or patterns; those of git, unless it is something else.
+        """
+        wanted = replace(self.wanted, env=(*self.wanted.env, *names))
+        boxed = replace(self, wanted=wanted).command(argv, env)
+        with boxed.standing():
+            yield boxed.argv, boxed.env
 
     def contents(self, programs: Sequence[str], env: Mapping[str, str], reads: Sequence[str] = ()) -> Contents:
         """Say what would be in it for these programs; `reads`: files that they read beside."""
@@ -81,7 +97,7 @@ class Box:
         """The project's git folder and the one that all work trees share; asked once."""
         if not self._git:
             words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
-            ran = ask(["git", *words], cwd=self.project, env=env, patience=_PATIENCE)
+            ran = ask([program(env, self.project), *words], cwd=self.project, env=env, patience=_PATIENCE)
             self._git.extend(dict.fromkeys(Path(line) for line in ran.text.splitlines()) if ran.ok else ())
         return self._git
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import shlex
+from contextlib import nullcontext, suppress
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,9 @@ from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
 from bridge.files import delete, make_folder, open_file, usable, write_atomic
 from bridge.process import leftovers
 from bridge.process.program import Program
+from bridge.setups.boxes import OPTIONS as SANDBOX
+from bridge.setups.boxes import box_of
+from bridge.setups.options import RunOptions
 from bridge.swarm.project import files_of
 from bridge.swarm.trees import (
     PatientRepository,
@@ -27,9 +31,10 @@ from bridge.swarm.trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bridge.process.ask import Ran
+    from bridge.sandbox.box import Box
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord, TaskRecord
 
@@ -84,6 +89,7 @@ class MergeQueue:
         self._record = record
         self._lock = lock
         self._stopped = stopped
+        self._box: Box | None = None
         self.top = Path(record.trees) / TREE
         self._folder = self.top / project.prefix
         self._git = _Repository(
@@ -92,8 +98,16 @@ class MergeQueue:
             env=clean_environment(),
         )
 
+    def _asked_box(self) -> Box | None:
+        """What checks and hooks run in, which run code that agents have written: what the tasks' turns run in."""
+        asked = {name: each for name, each in self._record.options.items() if name in SANDBOX}
+        return box_of(self.top, RunOptions.of(asked), env=clean_environment())
+
     def open(self) -> None:
         source = self._project.repository()
+        self._box = self._asked_box()
+        if self._box is not None:
+            self._git.within = self._box.around
         add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
         with usable(self._folder):
             make_folder(self._folder)
@@ -227,13 +241,19 @@ class MergeQueue:
         """Run the check; '' when it succeeds or there is none, None when it was ended because the host wants to."""
         if not self._record.check:
             return ""
-        env = clean_environment() | {"RALPH_TASK": task.task.id, leftovers.MARK: str(self._folder)}
-        argv = ["/bin/sh", "-c", f"exec 2>&1\n{self._record.check}"]
+        env: Mapping[str, str] = clean_environment() | {
+            "RALPH_TASK": task.task.id,
+            leftovers.MARK: str(self._folder),
+        }
+        here = f"cd {shlex.quote(str(self._folder))} || exit\n"  # a box begins at the top
+        argv: Sequence[str] = ["/bin/sh", "-c", f"exec 2>&1\n{here}{self._record.check}"]
         most = self._record.check_seconds
+        around = nullcontext((argv, env)) if self._box is None else self._box.around(argv, env, ["RALPH_*"])
         try:
             with (
+                around as (argv, env),
                 open_file(log, "wb") as out,
-                Program(argv, cwd=self._folder, env=env, stderr_path=os.devnull, timeout=most) as program,
+                Program(argv, cwd=self._folder, env=dict(env), stderr_path=os.devnull, timeout=most) as program,
             ):
                 for line in program.lines(every=_LOOK):
                     out.write(line)

@@ -149,9 +149,12 @@ def _guarded(run: Callable[[C], Examined], case: C) -> Examined:
 
 def ask(argv: Sequence[str], case: Case, *, timeout: float = 10.0) -> tuple[int | None, str]:
     """Run a program in the project; return its status (None: it took too long) and its output."""
+    from bridge.git.immune import options, program
     from bridge.process import ask as process
     from bridge.process.argv import resolve
 
+    if argv[0] == "git":
+        argv = [program(case.env, case.project), *options(argv[1]), *argv[1:]]
     command = resolve(argv, cwd=case.project, env=case.env)
     ran = process.ask(command, cwd=case.project, env=case.env, patience=timeout)
     if ran.status == process.TOO_LONG:

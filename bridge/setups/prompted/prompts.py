@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import ANYWHERE, read_bytes, usable
+from bridge.git.immune import looking, program
+from bridge.git.repository import Repository
 from bridge.process.ask import ask
 from bridge.wording import one_line
 
@@ -133,14 +135,17 @@ def _piece(piece: Piece, project: Path, most: int | None, turn: int) -> bytes:
 
 def _printed(piece: Piece, project: Path) -> bytes:
     """What a program prints now; without commits `git log` fails, which is no reason for anything."""
-    argv = piece.text.split("\0")
+    said = argv = piece.text.split("\0")
+    if argv[0] == "git":
+        off = Repository(project).filters_off()
+        argv = [program(os.environ, project), *off, *looking(argv[1:])]
     ran = ask(argv, cwd=project, env=os.environ, patience=_PATIENCE)
     if not ran.ok and piece.otherwise is not None:
         return piece.otherwise.encode()
-    if not ran.ok and argv[0] != "git":
+    if not ran.ok and said[0] != "git":
         why = one_line(ran.err, 300) or f"exit status {ran.status}"
         raise ProjectUnusable(
-            f"the prompt needs what `{' '.join(argv)[:200]}` prints (line {piece.line} of its script), which fails:"
+            f"the prompt needs what `{' '.join(said)[:200]}` prints (line {piece.line} of its script), which fails:"
             f" {why}\n  next: run it by hand, and mend that; or name a prompt with --prompt"
         )
     return ran.out.rstrip(b"\n") if piece.bare else ran.out

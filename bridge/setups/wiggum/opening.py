@@ -102,6 +102,8 @@ def open_outer(
         hook_seconds=waits.hook_seconds,
         box=box_of(layout.project, asked, (*protected(locate(layout.project)), *PROTECTED)),
     )
+    if probe.git is not None and settings.box is not None:
+        probe.git.within = settings.box.around  # checkpoints run the project's hooks
     if check(layout, probe, request, datetime.now(UTC)):
         _check_program(layout, request, settings, asked)
     with usable(layout.folder):

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bridge.git.immune import looking, program
 from bridge.git.repository import Look
 from bridge.process.ask import ask
 from bridge.setups.wiggum import checkpoints, files, progress
@@ -141,7 +142,8 @@ def _diff_hash(probe: WorkDetector) -> str:
     """Give what the sample hook tells changes by, computed as it does; '' without git."""
     if probe.git is None:
         return ""
-    shown = ask(["git", "diff", "--stat"], cwd=probe.project, env=os.environ, patience=_PATIENCE)
+    argv = [program(os.environ, probe.project), *probe.git.filters_off(), *looking(("diff", "--stat"))]
+    shown = ask(argv, cwd=probe.project, env=os.environ, patience=_PATIENCE)
     return hashlib.md5(shown.out, usedforsecurity=False).hexdigest()
 
 

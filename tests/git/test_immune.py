@@ -1,0 +1,157 @@
+"""Nothing that an agent can plant in a repository is run by commands that only look. Each plant leaves a mark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bridge.git.immune import command_of, looking, options, outside, overrides, program
+from bridge.git.repository import Repository
+from tests.cli.conftest import Project
+
+_ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+SETTINGS = {
+    "fsmonitor": ["core.fsmonitor"],
+    "pager": ["core.pager", "pager.status", "pager.diff"],
+    "diff": ["diff.external", "diff.mine.command"],
+    "textconv": ["diff.mine.textconv"],
+    "clean": ["filter.mine.clean"],
+    "smudge": ["filter.mine.smudge"],
+    "process": ["filter.other.process"],
+    "editor": ["core.editor", "sequence.editor"],
+    "ssh": ["core.sshCommand"],
+    "ask": ["core.askPass"],
+    "gpg": ["gpg.program"],
+    "interactive": ["interactive.diffFilter"],
+}
+HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc", "post-rewrite")
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    subprocess.run(["git", *identity, *words], cwd=folder, env=_ENV, check=True, capture_output=True)
+
+
+def planted(folder: Path, marks: Path) -> None:
+    """Make a repository whose files name a program wherever they can, and change its files behind git's back."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q")
+    files = {folder / "a.txt": "1\n", folder / "b.bin": "1\n"}
+    for path, text in files.items():
+        path.write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "first")
+    (folder / ".gitattributes").write_text("*.txt filter=mine diff=mine\n*.bin filter=other diff=mine\n")
+    git(folder, "config", "log.showSignature", "true")
+    for name, keys in SETTINGS.items():
+        script = folder / ".git" / f"plant-{name}"
+        script.write_text(f"#!/bin/bash\necho {folder.name} {name} >> {marks}\n")
+        script.chmod(0o755)
+        for key in keys:
+            git(folder, "config", key, str(script))
+    for name in HOOKS:
+        hook = folder / ".git/hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/bash\necho {folder.name} hook {name} >> {marks}\n")
+        hook.chmod(0o755)
+    for path in files:  # as large as they were, so that git has to read them
+        path.write_text("2\n")
+        os.utime(path, (1, 1))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    planted(folder / "inner", tmp_path / "marks")
+    planted(folder / "inner/deep", tmp_path / "marks")
+    subprocess.run(["git", "-c", "core.fsmonitor=", "add", "deep"], cwd=folder / "inner", env=_ENV, check=True)
+    planted(folder, tmp_path / "marks")
+    (tmp_path / "marks").unlink(missing_ok=True)
+    return folder
+
+
+def test_the_plants_work(project: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "status"], cwd=project, env=_ENV, check=False, capture_output=True)
+    subprocess.run(["git", "diff"], cwd=project, env=_ENV, check=False, capture_output=True)
+    found = (tmp_path / "marks").read_text()
+    for name in ("project fsmonitor", "project clean", "inner fsmonitor", "inner clean"):
+        assert name in found
+
+
+def test_looking_runs_none_of_them(project: Path, tmp_path: Path) -> None:
+    repository = Repository(project, env=_ENV)
+    before = repository.look()
+    assert before is not None
+    assert {"a.txt", "b.bin", "inner"} <= before.marks.keys()
+    (project / "a.txt").write_text("3\n")
+    changes = repository.changes(before)
+    assert changes is not None
+    assert changes.paths == {"a.txt"}
+    assert repository.fingerprint().tree is not None
+    assert repository.stat("HEAD", lines=5)
+    repository.head(), repository.branch(), repository.identity()
+    for words in (["diff", "-p", "HEAD"], ["log", "-p", "-1"], ["show"], ["status"]):
+        argv = [program(_ENV, project), *repository.filters_off(), *looking(words)]
+        subprocess.run(argv, cwd=project, env=_ENV, check=True, capture_output=True)
+    assert repository.keep("refs/ralph/x", repository.head())
+    assert not (tmp_path / "marks").exists(), (tmp_path / "marks").read_text()
+
+
+def test_a_snapshot_runs_the_filters_of_the_repository_alone(project: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "config", "--unset", "filter.other.process"], cwd=project, env=_ENV, check=True)
+    assert Repository(project, env=_ENV).snapshot("kept")
+    assert set((tmp_path / "marks").read_text().splitlines()) == {"project clean"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--driver", "claude-code", "--max-iterations", "2"),
+        ("status",),
+        ("doctor",),
+        ("report",),
+        ("watch", "--once"),
+    ],
+)
+def test_no_command_of_ours_does(project: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = Project(project)
+    made.cli("claude", "echo work >> work.txt; echo done")
+    made.write(".ralph/PROMPT.md", "Do it.\n")
+    made.run(*words, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_SYSTEM="/dev/null")
+    assert not (tmp_path / "marks").exists(), (tmp_path / "marks").read_text()
+
+
+def test_overrides_leave_a_user_s_own_filters_in_force() -> None:
+    mine = b"global\0filter.lfs.clean\ngit-lfs clean -- %f\0local\0filter.lfs.clean\n/tmp/evil\0"
+    mine += b"local\0filter.x.clean\ny\0"
+    inner = [b"local\0filter.lfs.clean\n/tmp/evil\0local\0filter.z.process\n/tmp/evil\0"]
+    assert overrides(mine, inner, looks=True) == (
+        *("-c", "filter.lfs.clean=git-lfs clean -- %f"),
+        *("-c", "filter.x.clean=", "-c", "filter.z.process="),
+    )
+    assert overrides(mine, inner, looks=False) == (
+        *("-c", "filter.lfs.clean=/tmp/evil", "-c", "filter.z.process="),
+    )
+    assert overrides(b"", [], looks=True) == ()
+
+
+def test_git_is_found_in_no_folder_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("git", "bin/git"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    system = outside("git", os.environ, "/nowhere")
+    assert system is not None
+    folders = f".:bin::{tmp_path}/bin:{Path(system).parent}"
+    assert program({"PATH": folders}, tmp_path) == system
+    assert outside("git", {"PATH": ".:bin"}, tmp_path) is None
+
+
+def test_commands_are_told_apart() -> None:
+    assert command_of(["-C", "/x", "-c", "a=b", "--literal-pathspecs", "add", "-A"]) == "add"
+    assert command_of(["--version"]) == ""
+    assert "core.hooksPath=/dev/null" in options("status")
+    assert "core.hooksPath=/dev/null" not in options("commit")
