@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.sandbox.settings import Wishes
 
 _PATIENCE = 20.0
+_ORIGINS = ("config", "--list", "--name-only", "--show-origin", "-z")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Box:
     wanted: Wishes
     protected: tuple[str, ...] = ()
     _git: list[Path] = field(default_factory=list, repr=False, compare=False)
+    _cached: list[tuple[str, ...]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -66,7 +68,8 @@ class Box:
         """Say what would be in it for these programs; `reads`: files that they read beside."""
         wanted = replace(self.wanted, read=(*self.wanted.read, *reads))
         git = self.git_folders(env)
-        return compose(self.project, wanted, programs=programs, env=env, protected=self.protected, git=git)
+        protected = (*self.protected, *self._named_by_git(env))
+        return compose(self.project, wanted, programs=programs, env=env, protected=protected, git=git)
 
     def command(
         self, argv: Sequence[str], env: Mapping[str, str], *, also: Sequence[str] = (), reads: Sequence[str] = ()
@@ -100,6 +103,17 @@ class Box:
             ran = ask([program(env, self.project), *words], cwd=self.project, env=env, patience=_PATIENCE)
             self._git.extend(dict.fromkeys(Path(line) for line in ran.text.splitlines()) if ran.ok else ())
         return self._git
+
+    def _named_by_git(self, env: Mapping[str, str]) -> tuple[str, ...]:
+        """What git goes by in the work tree: a folder of hooks, files that its configuration includes; asked once."""
+        if not self._cached:
+            git, top = program(env, self.project), os.path.realpath(self.project)
+            hooks = ask([git, "rev-parse", "--git-path", "hooks"], cwd=top, env=env, patience=_PATIENCE)
+            listed = ask([git, *_ORIGINS], cwd=top, env=env, patience=_PATIENCE)
+            origins = (each.removeprefix("file:") for each in listed.text.split("\0") if each.startswith("file:"))
+            paths = {os.path.normpath(os.path.join(top, each)) for each in (hooks.text, *origins) if each}
+            self._cached.append(tuple(sorted(each for each in paths if each.startswith(f"{top}/"))))
+        return self._cached[0]
 
     def require(self, env: Mapping[str, str]) -> None:
         """See whether such a box can be made here: nothing runs outside of one that can't.

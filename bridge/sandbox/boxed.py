@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.files import usable
+from bridge.git.immune import outside
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
 from bridge.sandbox import bwrap, containers, srt
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.sandbox.policy import Policy, Provider
 
 _PATIENCE = 20.0
+_MAKERS = frozenset(("env", "bwrap", "docker", "podman", "srt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ def boxed(
         # The mark is on what runs inside: on the client it would be taken for something that a turn has left.
         outside = {name: value for name, value in inside.items() if name != MARK}
         around = {**outside, **containers.client_environment(env)}
-        return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
+        removal = _outside(containers.removal(provider, name), env, policy.cwd)
+        return Boxed(_outside(made, env, policy.cwd), around, inside, absent, cleanup=(removal,))
     if provider == "srt":
         folder, linux = os.path.join(os.path.realpath(tempfile.gettempdir()), name), sys.platform == "linux"
         program = shutil.which("srt", path=env.get("PATH"))
@@ -96,9 +99,17 @@ def boxed(
         inside = srt.environment(policy, folder)
         around = {**inside, "TMPDIR": folder} if linux else inside  # for its sockets, which it leaves there
         ghosts = tuple(p for p in (os.path.join(policy.cwd, e) for e in srt.PLACEHOLDERS) if not os.path.lexists(p))
-        command = tuple(srt.command(folder, linux=linux))
+        command = _outside(srt.command(folder, linux=linux), env, policy.cwd)
         return Boxed(command, around, inside, absent, folder=folder, files=files, ghosts=ghosts)
-    return Boxed(tuple(bwrap.command(policy, argv)), policy.env, policy.env, absent)
+    return Boxed(_outside(bwrap.command(policy, argv), env, policy.cwd), policy.env, policy.env, absent)
+
+
+def _outside(words: Sequence[str], env: Mapping[str, str], project: str) -> tuple[str, ...]:
+    """What makes the box, from no folder on PATH that an agent in the project could fill."""
+    return tuple(
+        outside(word, env, project) or word if number < 3 and word in _MAKERS else word
+        for number, word in enumerate(words)
+    )
 
 
 def _remove_empty(paths: Sequence[str]) -> None:

@@ -175,6 +175,28 @@ def test_what_has_no_copy_ends_the_loop(project: Path, tmp_path: Path) -> None:
         said(project, tmp_path, lambda: replaced(prompt, "evil"))
 
 
+def test_what_git_s_configuration_names_in_the_work_tree_is_guarded(project: Path, tmp_path: Path) -> None:
+    for name, value in {"core.hooksPath": ".githooks", "include.path": "../shared.config"}.items():
+        subprocess.run(["git", "config", name, value], cwd=project, check=True)
+    (project / ".githooks").mkdir()
+    (project / "shared.config").write_text("[x]\ny = 1\n")
+    (tmp_path / "home").mkdir()
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    policy = Box(project, Wishes(provider="bwrap")).contents([], env).policy
+    assert {str(project / ".githooks"), str(project / "shared.config")} <= set(policy.readonly)
+
+
+def test_what_makes_the_box_is_found_in_no_folder_of_the_project(project: Path) -> None:
+    for folder in (project, project / "bin"):
+        folder.mkdir(exist_ok=True)
+        (folder / "env").write_text("#!/bin/sh\n")
+        (folder / "env").chmod(0o755)
+    env = {"HOME": "/nowhere", "PATH": f".:bin:{project}/bin:{os.environ['PATH']}"}
+    argv = Box(project, Wishes(provider="bwrap")).command(["true"], env).argv
+    assert os.path.isabs(argv[0])
+    assert not argv[0].startswith(str(project))
+
+
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
 def test_a_loop_undoes_tells_of_it_and_goes_on(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")

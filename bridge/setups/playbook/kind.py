@@ -105,6 +105,9 @@ KIND = prompted_kind(
     called=_called,
     plan=PlanKind(files=tuple(f"{place}{PLAN}" for place in PLACES), wide=True, aside=_aside, asks="prompt"),
     copied=tuple(f"{place}{name}" for place in PLACES for name in (prompt_name(BUILD), PLAN, *SCRIPTS)),
+    believed=tuple(
+        f"{place}{name}" for place in PLACES for name in (prompt_name(BUILD), prompt_name(PLAN_MODE), *SCRIPTS)
+    ),
     appended=("progress.txt",),
     endless=True,
 )
