@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shlex
 from dataclasses import replace
 from itertools import pairwise
@@ -135,7 +136,9 @@ def test_the_client_gets_what_it_needs_itself_and_the_mark_of_leftovers_is_not_o
     assert {name: made.env.get(name) for name in env} == {**env, "GITHUB_TOKEN": None}
     assert "RALPH_BRIDGE_PROJECT" not in made.env
     assert made.inside == POLICY.env
-    assert made.cleanup == (containers.removal("podman", made.argv[made.argv.index("--name") + 1]),)
+    ((client, *words),) = made.cleanup
+    assert ["podman", *words] == [*containers.removal("podman", made.argv[made.argv.index("--name") + 1])]
+    assert os.path.basename(client) == "podman"
 
 
 # -- srt ------------------------------------------------------------------------------------------------
