@@ -105,7 +105,7 @@ class Box:
         return self._git
 
     def _named_by_git(self, env: Mapping[str, str]) -> tuple[str, ...]:
-        """What git goes by in the work tree: a folder of hooks, files that its configuration includes; asked once."""
+        """What git goes by in the work tree: a folder of hooks, files that its configuration includes."""
         if not self._cached:
             git, top = program(env, self.project), os.path.realpath(self.project)
             hooks = ask([git, "rev-parse", "--git-path", "hooks"], cwd=top, env=env, patience=_PATIENCE)
