@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,10 @@ from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.sandbox.box import Box
 from bridge.sandbox.guard import Guard
+from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 from tests.cli.conftest import Project
+from tests.machine import NO_BOX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,7 +198,7 @@ def test_what_makes_the_box_is_found_in_no_folder_of_the_project(project: Path) 
     assert not argv[0].startswith(str(project))
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
+@pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
 def test_a_loop_undoes_tells_of_it_and_goes_on(tmp_path: Path) -> None:
     project = Project(tmp_path / "project")
     plant = "mkdir -p .claude; echo '{}' > .claude/settings.json; cp /bin/true t; chmod 4755 t; echo x >> work"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.sandbox.probes import probe
+from bridge.sandbox.settings import Wishes
 from tests.cli.conftest import Project
+from tests.machine import NO_BOX
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
+pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
 
 _CLI = """
 [[ $1 == --version ]] && { echo 2.1.0; exit; }

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.sandbox.probes import probe
+from bridge.sandbox.settings import Wishes
 from bridge.setups import kinds
 from tests.cli.conftest import Project
+from tests.machine import NO_BOX
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
+pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
 
 SETUPS = {
     "plain": {"PROMPT.md": "Do it.\n"},
