@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import (
     adapters,
+    box,
     cold_start,
     filters,
     hook_call,
@@ -32,7 +33,19 @@ def main() -> None:
     ).stdout
     where = "on one core" if pinned else "not pinned: this system has no sched_setaffinity"
     print(f"Python {platform.python_version()}, bash {version.strip()}, {platform.machine()}, {where}\n")
-    for part in (hook_call, read_back, cold_start, stop_hook, verify_scale, filters, loop, adapters, report, swarm):
+    for part in (
+        hook_call,
+        read_back,
+        cold_start,
+        stop_hook,
+        verify_scale,
+        filters,
+        loop,
+        adapters,
+        report,
+        swarm,
+        box,
+    ):
         print(part.main(), flush=True)
 
 

@@ -12,7 +12,7 @@ from bridge.errors import SandboxUnavailable
 from bridge.git.immune import program
 from bridge.process.ask import ask
 from bridge.sandbox.boxed import Boxed, boxed
-from bridge.sandbox.contents import Contents, compose
+from bridge.sandbox.contents import Contents, compose, search_path
 from bridge.sandbox.probes import probe
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bridge.sandbox.settings import Wishes
 
 _PATIENCE = 20.0
-_ORIGINS = ("config", "--list", "--name-only", "--show-origin", "-z")
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,15 @@ class Box:
         project: the folder that they run in.
         wanted: what the user wants.
         protected: paths in the project that its setup doesn't want to be written.
+        user: the environment of this process, without what the project's settings add to it; None: the turn's own.
     """
 
     project: Path
     wanted: Wishes
     protected: tuple[str, ...] = ()
+    user: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
     _git: list[Path] = field(default_factory=list, repr=False, compare=False)
-    _cached: list[tuple[str, ...]] = field(default_factory=list, repr=False, compare=False)
+    _named: list[str] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -68,8 +69,16 @@ class Box:
         """Say what would be in it for these programs; `reads`: files that they read beside."""
         wanted = replace(self.wanted, read=(*self.wanted.read, *reads))
         git = self.git_folders(env)
-        protected = (*self.protected, *self._named_by_git(env))
-        return compose(self.project, wanted, programs=programs, env=env, protected=protected, git=git)
+        return compose(
+            self.project,
+            wanted,
+            programs=programs,
+            env=env,
+            user=self.user,
+            protected=self.protected,
+            git=git,
+            named=self._named,
+        )
 
     def command(
         self, argv: Sequence[str], env: Mapping[str, str], *, also: Sequence[str] = (), reads: Sequence[str] = ()
@@ -88,7 +97,7 @@ class Box:
         found = self.contents(
             [argv[0], *also], env, (*(each for each in argv[1:2] if os.path.isfile(each)), *reads)
         )
-        return boxed(self.wanted.provider, found.policy, argv, env, found.absent)
+        return boxed(self.wanted.provider, found.policy, argv, self._outside(env), found.absent)
 
     def guard(self, env: Mapping[str, str], logs: Path) -> Guard:
         """Give what looks behind the turns of a run, for what the box can't hold; see there."""
@@ -98,22 +107,24 @@ class Box:
 
     def git_folders(self, env: Mapping[str, str]) -> list[Path]:
         """The project's git folder and the one that all work trees share; asked once."""
+        env = self._outside(env)
+        git = program(env, self.project)
         if not self._git:
             words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
-            ran = ask([program(env, self.project), *words], cwd=self.project, env=env, patience=_PATIENCE)
+            ran = ask([git, *words], cwd=self.project, env=env, patience=_PATIENCE)
             self._git.extend(dict.fromkeys(Path(line) for line in ran.text.splitlines()) if ran.ok else ())
+        if self._git and not self._named:
+            words = ("config", "--list", "--show-origin", "-z")
+            ran = ask([git, *words], cwd=self.project, env=env, patience=_PATIENCE)
+            self._named.extend(_named(ran.text.split("\0"), os.path.realpath(self.project)) if ran.ok else ())
         return self._git
 
-    def _named_by_git(self, env: Mapping[str, str]) -> tuple[str, ...]:
-        """What git goes by in the work tree: a folder of hooks, files that its configuration includes."""
-        if not self._cached:
-            git, top = program(env, self.project), os.path.realpath(self.project)
-            hooks = ask([git, "rev-parse", "--git-path", "hooks"], cwd=top, env=env, patience=_PATIENCE)
-            listed = ask([git, *_ORIGINS], cwd=top, env=env, patience=_PATIENCE)
-            origins = (each.removeprefix("file:") for each in listed.text.split("\0") if each.startswith("file:"))
-            paths = {os.path.normpath(os.path.join(top, each)) for each in (hooks.text, *origins) if each}
-            self._cached.append(tuple(sorted(each for each in paths if each.startswith(f"{top}/"))))
-        return self._cached[0]
+    def _outside(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The environment that boxes are made in, in which no program comes from the project."""
+        top = os.path.realpath(self.project)
+        env = env if self.user is None else self.user
+        folders = (each for each in search_path(env) if not f"{os.path.realpath(each)}/".startswith(f"{top}/"))
+        return {**env, "PATH": os.pathsep.join(folders)}
 
     def require(self, env: Mapping[str, str]) -> None:
         """See whether such a box can be made here: nothing runs outside of one that can't.
@@ -121,5 +132,20 @@ class Box:
         Raises:
             SandboxUnavailable: it can't be; says why, and what to do.
         """
-        if (problem := probe(self.wanted, env)) is not None:
+        if (problem := probe(self.wanted, self._outside(env))) is not None:
             raise SandboxUnavailable(f"--sandbox {self.wanted.provider}: {problem}")
+
+
+def _named(listed: Sequence[str], top: str) -> list[str]:
+    """Files that git's configuration comes from, and the folder of its hooks: as ``config --list`` shows them."""
+    origins = (os.path.join(top, each.removeprefix("file:")) for each in listed[::2] if each.startswith("file:"))
+    found = dict.fromkeys(map(os.path.normpath, origins))
+    for origin, entry in zip(listed[::2], listed[1::2], strict=False):
+        key, _, value = entry.partition("\n")
+        value = os.path.expanduser(value)
+        if key == "core.hookspath" and value:
+            found[os.path.normpath(os.path.join(top, value))] = None
+        elif key == "include.path" or (key.startswith("includeif.") and key.endswith(".path")):
+            beside = os.path.dirname(os.path.join(top, origin.removeprefix("file:")))
+            found[os.path.normpath(os.path.join(beside, value))] = None
+    return [*found]

@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.errors import SandboxUnavailable
 from bridge.files import usable
-from bridge.git.immune import outside
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
 from bridge.sandbox import bwrap, containers, srt
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from bridge.sandbox.policy import Policy, Provider
 
 _PATIENCE = 20.0
-_MAKERS = frozenset(("env", "bwrap", "docker", "podman", "srt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,10 @@ class Boxed:
 def boxed(
     provider: Provider, policy: Policy, argv: Sequence[str], env: Mapping[str, str], absent: tuple[str, ...] = ()
 ) -> Boxed:
-    """Put a command into a box; `env` is this process's.
+    """Put a command into a box; `env` is this process's, whose PATH leads to no program that a box may write to.
 
     Raises:
+        SandboxUnavailable: there is no such program.
         bridge.errors.ConfigurationError: the provider can't do what the policy wants.
     """
     name = f"ralph-bridge-{secrets.token_hex(6)}"
@@ -87,29 +87,31 @@ def boxed(
         made = containers.command(policy, argv, client=provider, name=name, user=user)
         inside = {name: value for name, value in policy.env.items() if name != "PATH" or not policy.image}
         # The mark is on what runs inside: on the client it would be taken for something that a turn has left.
-        outside = {name: value for name, value in inside.items() if name != MARK}
+        outside = {name: value for name, value in inside.items() if name not in (MARK, "PATH")}
         around = {**outside, **containers.client_environment(env)}
-        removal = _outside(containers.removal(provider, name), env, policy.cwd)
-        return Boxed(_outside(made, env, policy.cwd), around, inside, absent, cleanup=(removal,))
+        made[0] = _program(made[0], env)
+        return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
     if provider == "srt":
         folder, linux = os.path.join(os.path.realpath(tempfile.gettempdir()), name), sys.platform == "linux"
         program = shutil.which("srt", path=env.get("PATH"))
         own = [tree_of(os.path.realpath(program), policy.home)] if program else []
         files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)
         inside = srt.environment(policy, folder)
-        around = {**inside, "TMPDIR": folder} if linux else inside  # for its sockets, which it leaves there
+        around = {**inside, "PATH": env.get("PATH", os.defpath)}
+        if linux:
+            around["TMPDIR"] = folder  # for its sockets, which it leaves there
         ghosts = tuple(p for p in (os.path.join(policy.cwd, e) for e in srt.PLACEHOLDERS) if not os.path.lexists(p))
-        command = _outside(srt.command(folder, linux=linux), env, policy.cwd)
-        return Boxed(command, around, inside, absent, folder=folder, files=files, ghosts=ghosts)
-    return Boxed(_outside(bwrap.command(policy, argv), env, policy.cwd), policy.env, policy.env, absent)
+        command = srt.command(folder, linux=linux)
+        command[0] = _program(command[0], env)
+        return Boxed(tuple(command), around, inside, absent, folder=folder, files=files, ghosts=ghosts)
+    made = bwrap.command(policy, argv, _program("env", env), _program("bwrap", env))
+    return Boxed(tuple(made), policy.env, policy.env, absent)
 
 
-def _outside(words: Sequence[str], env: Mapping[str, str], project: str) -> tuple[str, ...]:
-    """What makes the box, from no folder on PATH that an agent in the project could fill."""
-    return tuple(
-        outside(word, env, project) or word if number < 3 and word in _MAKERS else word
-        for number, word in enumerate(words)
-    )
+def _program(name: str, env: Mapping[str, str]) -> str:
+    if (found := shutil.which(name, path=env.get("PATH", os.defpath))) is None:
+        raise SandboxUnavailable(f"{name} was not found on PATH outside of the project\n  next: install it")
+    return found
 
 
 def _remove_empty(paths: Sequence[str]) -> None:

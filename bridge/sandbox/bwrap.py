@@ -20,7 +20,7 @@ shift 2; exec "$@"
 """
 
 
-def command(policy: Policy, argv: Sequence[str]) -> list[str]:
+def command(policy: Policy, argv: Sequence[str], env: str = "env", bwrap: str = "bwrap") -> list[str]:
     """Give the command that runs `argv` in such a box. Its own environment has to be `policy.env`, too.
 
     A box can read the environment of its first process.
@@ -28,8 +28,8 @@ def command(policy: Policy, argv: Sequence[str]) -> list[str]:
     INT and TERM of a kill ladder are for the program: bubblewrap, which would die of them and leave it behind, and
     the first process in the box pass over them.
     """
-    ours = ("env", "--ignore-signal=INT,TERM", "bwrap", *_options(policy), "--")
-    return [*ours, "env", "--default-signal=INT,TERM", *limited(policy, argv)]
+    ours = (env, "--ignore-signal=INT,TERM", bwrap, *_options(policy), "--")
+    return [*ours, env, "--default-signal=INT,TERM", *limited(policy, argv)]
 
 
 def limited(policy: Policy, argv: Sequence[str]) -> list[str]:

@@ -74,11 +74,11 @@ def _options(policy: Policy, client: Client, name: str, user: str) -> Iterator[s
         yield from ("--read-only", *(("--passwd=false",) if client == "podman" else ()))
     yield from _bounds(policy)
     yield from _file_system(policy, client)
-    for variable in policy.env:
-        if variable == MARK:  # not in the client's environment, which would be taken for something left behind
-            yield from ("--env", f"{variable}={policy.env[variable]}")
-        elif not (policy.image and variable == "PATH"):
-            yield from ("--env", variable)
+    for variable, value in policy.env.items():
+        if variable == "PATH" and policy.image:
+            continue
+        # The client's PATH is another, and with the mark it would be taken for something left behind.
+        yield from ("--env", f"{variable}={value}" if variable in (MARK, "PATH") else variable)
     yield from ("--workdir", policy.cwd)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import glob
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,9 +36,12 @@ _GIT_PROTECTED = ("hooks", "config", "config.worktree", "commondir", "info/attri
 _PROTECTED = (
     ".claude/settings.json", ".claude/settings.local.json",
     *(f".claude/{name}" for name in ("hooks", "commands", "agents", "skills")),
-    *(".mcp.json", ".envrc", ".vscode", ".idea"),
+    *(".mcp.json", ".envrc", ".vscode", ".idea", ".husky"),
 )  # fmt: skip
 """What the user's own tools run, or believe, when they open the project."""
+
+_OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+"""Where this program lies, which goes on running out here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,37 +65,48 @@ def compose(
     *,
     programs: Sequence[str],
     env: Mapping[str, str],
+    user: Mapping[str, str] | None = None,
     protected: Iterable[str] = (),
     git: Sequence[Path] = (),
+    named: Iterable[str] = (),
 ) -> Contents:
     """Say what a turn in a project is to find.
 
     Args:
         project: the folder that its program runs in.
         programs: paths or names of those that it starts; the CLI among them brings its state and variables.
-        env: of this process.
+        env: what the turn would have outside, with what the project's settings say.
+        user: of this process, by which is decided what is let in; None: the same.
         protected: paths in the project, relative to it, that the setup doesn't want to be written.
         git: the git folder of the project's work tree, and the one that it shares with others.
+        named: files and folders that git's configuration names.
 
     Raises:
         ConfigurationError: a folder that is asked for isn't there, or is too much.
     """
-    top, home = os.path.realpath(project), os.path.realpath(env.get("HOME") or str(Path.home()))
+    user = env if user is None else user
+    top, home = os.path.realpath(project), os.path.realpath(user.get("HOME") or str(Path.home()))
     clis = [cli for cli in map(find_cli, programs) if cli is not None]
     _check_project(top, home)
     shared = [os.path.realpath(each) for each in git]
-    writable = [top, *shared, *_state(clis, home, env), *_asked(wanted.write, home, "write", project)]
-    readable = [] if wanted.image else [*_programs(programs, env, home)]
+    writable = [top, *shared, *_state(clis, home, user), *_asked(wanted.write, home, "write", project)]
+    readable = [] if wanted.image else [*_programs(programs, user, home)]
     readable += _asked(wanted.read, home, "read", project)
     readable += [os.path.join(home, each) for each in _GIT_IDENTITY]
     guarded = [os.path.join(top, each) for each in (*_PROTECTED, *protected)]
-    guarded += [os.path.join(folder, each) for folder in shared for each in _GIT_PROTECTED]
-    guarded += [_expanded(each, home) for cli in clis for each in cli.protected]
+    repositories = [*shared, *(_modules(shared[-1]) if shared else ())]
+    guarded += [os.path.join(folder, each) for folder in repositories for each in _GIT_PROTECTED]
+    guarded += [each for cli in clis for each in _protected(cli, home, user)]
     guarded += [os.path.join(top, ".git")] if os.path.isfile(os.path.join(top, ".git")) else []
+    # What this machine goes by may lie in what turns may write to: programs on PATH, this one, git's includes.
+    guarded += [
+        each for each in (*search_path(user), *search_path(env), *named) if each != top and _inside(each, writable)
+    ]
+    fixed = [each for each in _OURS if _inside(each, writable)] + [*_others(shared)]
     there = [each for each in dict.fromkeys(guarded) if os.path.lexists(each)]
     # A read-only child could be had by renaming the folder around it, which a mount point can't be.
-    parents = {os.path.dirname(each) for each in guarded} - {top, home}
-    writable += [each for each in sorted(parents) if os.path.isdir(each) and _inside(each, writable)]
+    parents = {above for each in (*guarded, *fixed) for above in _above(each, writable)}
+    writable += [each for each in sorted(parents) if os.path.isdir(each)]
     policy = Policy(
         cwd=top,
         home=home,
@@ -98,7 +114,7 @@ def compose(
         links=(*_links(), *_link_to(project, top)),
         readable=tuple(_real(readable)),
         writable=tuple(_real(writable)),
-        readonly=tuple(_real(there)),
+        readonly=tuple(_real((*there, *fixed))),
         masked=_masked(),
         env=environment(env, wanted, clis, top),
         network=wanted.network,
@@ -154,15 +170,31 @@ def _state(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator[s
     """The CLI's own files: as they are, since two copies of a login end each other."""
     for cli in clis:
         yield from (_expanded(each, home) for each in cli.state)
-        for name in cli.variables:
-            if name.endswith(("_DIR", "_HOME")) and os.path.isabs(env.get(name, "")):
-                yield env[name]
+        yield from _moved(cli, home, env)
+
+
+def _moved(cli: Cli, home: str, env: Mapping[str, str]) -> list[str]:
+    """Where a variable such as CLAUDE_CONFIG_DIR or CODEX_HOME has a CLI's state lie."""
+    named = (name for name in env if any(fnmatch.fnmatchcase(name, each) for each in cli.variables))
+    folders = {
+        os.path.realpath(env[name]) for name in named if name.endswith(("_CONFIG_DIR", "_HOME")) and env[name]
+    }
+    return [each for each in sorted(folders) if os.path.isdir(each) and not _inside(home, [each.rstrip("/")])]
+
+
+def _protected(cli: Cli, home: str, env: Mapping[str, str]) -> Iterator[str]:
+    """What of a CLI's state it runs or believes, wherever that lies; a name may be a pattern."""
+    for folder in cli.state[:1] and [cli.state[0], *_moved(cli, home, env)]:
+        for each in cli.protected:
+            path = folder + each.removeprefix(cli.state[0]) if each.startswith(f"{cli.state[0]}/") else each
+            path = _expanded(path, home)
+            yield from glob.glob(path) if "*" in path else [path]
 
 
 def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Iterator[str]:
     """Where programs lie outside of the system's folders: what PATH names, and the trees that it links to."""
-    folders = [each for each in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
-    yield from (each for each in folders if os.path.realpath(each) not in ("/", home))
+    folders = map(os.path.realpath, search_path(env))
+    yield from (each for each in folders if not _inside(home, [each.rstrip("/")]))
     yield from (os.path.join(home, each) for each in _TOOLCHAINS)
     for program in programs:
         found = program if os.path.isabs(program) else shutil.which(program, path=env.get("PATH"))
@@ -171,13 +203,37 @@ def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Ite
             yield tree_of(os.path.realpath(found), home)
 
 
+def search_path(env: Mapping[str, str]) -> list[str]:
+    """Folders of PATH, without those that are looked for wherever a program happens to run."""
+    return [each for each in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+
+
+def _others(git: Sequence[str]) -> Iterator[str]:
+    """What in git's common folder belongs to other work trees: theirs to write, while a turn runs in this one."""
+    if not git:
+        return
+    own, common = git[0], git[-1]
+    if own != common:
+        yield from (os.path.join(common, each) for each in ("HEAD", "index", "worktrees"))
+    elif os.path.isdir(trees := os.path.join(common, "worktrees")):
+        yield from (each.path for each in os.scandir(trees))
+
+
+def _modules(git: str) -> Iterator[str]:
+    """The git folders of submodules."""
+    for folder, folders, names in os.walk(os.path.join(git, "modules")):
+        if "HEAD" in names:
+            yield folder
+            folders[:] = [each for each in folders if each == "modules"]
+
+
 def tree_of(program: str, home: str) -> str:
     """The folder that has a program with what belongs to it: its package, where that shows; else its own folder."""
     before, modules, _ = program.rpartition("/node_modules/")
     if modules:
         return f"{before}/node_modules"
     folder = os.path.dirname(program)
-    return folder if folder not in ("/", home) else program
+    return folder if not _inside(home, [folder.rstrip("/")]) else program
 
 
 def _asked(given: Iterable[str], home: str, what: str, project: Path) -> Iterator[str]:
@@ -239,6 +295,12 @@ def _expanded(path: str, home: str) -> str:
 
 def _inside(path: str, folders: Iterable[str]) -> bool:
     return any(path == each or path.startswith(f"{each}/") for each in folders)
+
+
+def _above(path: str, folders: Sequence[str]) -> Iterator[str]:
+    """The folders around a path that lie in one of these."""
+    while _inside(path := os.path.dirname(path), folders):
+        yield path
 
 
 def _real(paths: Iterable[str]) -> list[str]:

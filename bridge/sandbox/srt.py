@@ -67,7 +67,7 @@ def files(
     line = shlex.join([*hearing, *limited(policy, argv)])
     return {
         SETTINGS: json.dumps(settings(policy, folder=folder, top=top, own=own), indent=2),
-        SCRIPT: f"exec {line}\n",
+        SCRIPT: f"export PATH={shlex.quote(policy.env.get('PATH', os.defpath))}\nexec {line}\n",
     }
 
 

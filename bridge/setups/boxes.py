@@ -31,6 +31,7 @@ def box_of(
 
     Args:
         protected: paths in the project, relative to it, that nothing in the box may write to.
+        env: of this process, without what the project's settings add to it; None: os.environ.
         asks: the box that the project's own settings ask for; None: they are read.
 
     Raises:
@@ -52,7 +53,7 @@ def box_of(
     named = (
         each for each in (options.driver, options.agent, options.prompt) if each and (project / each).is_file()
     )
-    box = Box(project, asks.narrowed(wanted), tuple(dict.fromkeys(filter(None, (*protected, *named)))))
+    box = Box(project, asks.narrowed(wanted), tuple(dict.fromkeys(filter(None, (*protected, *named)))), env)
     if not options.dry_run:
         box.require(env)
     return box

@@ -66,6 +66,20 @@ def test_folders_of_what_is_protected_are_mount_points_so_that_nobody_renames_th
     assert {str(home / "work/.claude"), str(home / "work/.git")} <= {*composed(home).policy.writable}
 
 
+def test_state_that_lies_elsewhere_is_let_in_and_protected_there(home: Path) -> None:
+    (home / "mine").mkdir()
+    (home / "mine/settings.json").write_text("{}")
+    policy = composed(home, CLAUDE_CONFIG_DIR=str(home / "mine"), CLAUDE_HOME=str(home)).policy
+    assert str(home / "mine") in policy.writable
+    assert str(home / "mine/settings.json") in policy.readonly
+    assert str(home) not in policy.writable
+
+
+def test_a_folder_of_path_that_holds_the_home_is_not_let_in(home: Path) -> None:
+    policy = composed(home, PATH=f"{home.parent}:{home}:/usr/bin").policy
+    assert not {str(home), str(home.parent)} & {*policy.readable}
+
+
 def test_the_rest_of_the_home_is_not_there(home: Path) -> None:
     policy = composed(home).policy
     mounted = {*policy.system, *policy.readable, *policy.writable}

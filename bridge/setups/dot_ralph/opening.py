@@ -66,10 +66,14 @@ def loop_settings(
     *,
     env: Mapping[str, str],
     live: bool,
+    user: Mapping[str, str] | None = None,
     protected: Iterable[str] = (),
     asks: AskedBox | None = None,
 ) -> LoopSettings:
-    """`protected` and `asks`: see :func:`bridge.setups.boxes.box_of`."""
+    """`env` is the agent's, `user` that of this process, by which a box is decided; None: the same.
+
+    `protected` and `asks`: see :func:`bridge.setups.boxes.box_of`.
+    """
     if not folder.path.is_relative_to(folder.project):  # RALPH_DIR: the prompt and the plan lie there
         options = replace(options, sandbox_write=(*options.sandbox_write, str(folder.path)))
     grace = settings.kill_grace_seconds
@@ -97,7 +101,7 @@ def loop_settings(
             folder.project,
             options,
             (*protected_in(folder), settings.prompt_file, *protected),
-            env=env,
+            env=env if user is None else user,
             asks=asks,
         ),
     )

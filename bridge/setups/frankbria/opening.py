@@ -189,6 +189,7 @@ def open_loop(
         settings,
         options,
         env=agents_env,
+        user=env,
         live=live,
         protected=(settings.shell_init_file,),
         asks=asks,
