@@ -13,13 +13,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 from bridge.process.ask import ask
+from bridge.sandbox import contents
 from bridge.sandbox.box import Box
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
@@ -27,9 +30,8 @@ from tests.examples import EXAMPLES, lives, project, until
 from tests.machine import NO_BOX, mostly_slow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import ExitStack
-    from pathlib import Path
 
     from tests.examples import Project
 
@@ -376,6 +378,7 @@ def test_a_project_cannot_switch_its_box_off(attack_of: Callable[[str], Attack])
     _write(attack.made.path / ".envrc", "export RALPH_BRIDGE_SANDBOX=none\n")
     _write(attack.made.path / ".config/ralph-bridge/config.toml", '[sandbox]\nprovider = "none"\n')
     assert attack.reached(READS) == set()
+    attack.made.install(attack.made.example)
     _write(attack.made.path / ".ralphrc", "SANDBOX_PROVIDER=none\n")
     assert attack.reached(READS, "--sandbox", "bwrap") == set()
 
@@ -497,3 +500,44 @@ def test_a_signal_reaches_the_cli(attack_of: Callable[[str], Attack], number: si
     loop.process.send_signal(number)
     assert loop.finished() == 128 + number
     assert (attack.made.kept / "heard").exists()
+
+
+@pytest.fixture
+def ordinary() -> Iterator[list[str]]:
+    """Words in front of a command that run it as an ordinary user: one made for the test, where root tests."""
+    if os.geteuid():
+        yield []
+        return
+    name = f"ralph-{os.getpid()}"
+    subprocess.run(["useradd", "--no-create-home", name], check=True)
+    try:
+        yield ["runuser", "-u", name, "--"]
+    finally:
+        subprocess.run(["userdel", name], check=True, capture_output=True)
+
+
+def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "_masked", lambda: ())  # of root alone
+    with tempfile.TemporaryDirectory() as folder:
+        home, made = Path(folder, "home"), Path(folder, "home/p")
+        for each in _HIDDEN:
+            _write(home / each, f"{SECRET}\n")
+        made.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=made, check=True)
+        env = {**os.environ, "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/sbin", "HOST_SECRET": SECRET}
+        lines = [
+            f"(eval {shlex.quote(code)}) &> /dev/null < /dev/null && echo {shlex.quote(name)}"
+            for name, code in {**READS, **POWERS}.items()
+            if "PYTHON" not in code and "STATE" not in code
+        ]
+        bomb = "for ((i = 0; i < 300; i++)); do sleep 3 & done 2> /dev/null; ls /proc | grep -c '^[0-9]'"
+        script = "\n".join(["export VICTIM=1000000", *lines, "echo > work", bomb])
+        box = Box(made, Wishes(provider="bwrap", processes=100))
+        ready = box.command(["/bin/bash", "-c", script], env)
+        if ordinary:
+            subprocess.run(["chown", "-R", f"{ordinary[2]}:", folder], check=True)
+        ran = ask([*ordinary, *ready.argv], cwd=made, env=ready.env, patience=60)
+        *reached, processes = ran.text.splitlines()
+        assert reached == []
+        assert int(processes) <= 110
+        assert (made / "work").exists()
