@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bridge.sandbox.policy import Provider
 
 CONTAINERS = ("docker", "podman")
+_LONG = f"{10**7 + os.getpid()}.25"
+"""Seconds by which a program of ours is known among the others."""
 
 
 @pytest.fixture(params=[*CONTAINERS, "srt"])
@@ -38,10 +40,11 @@ def container(request: pytest.FixtureRequest, place_for: Callable[[Provider], Pl
     return place_for(request.param)
 
 
-def names(place: Place) -> list[str]:
-    """Names of containers that are there."""
-    words = [place.wanted.provider, "ps", "--all", "--format", "{{.Names}}"]
-    return subprocess.run(words, env=place.env, check=True, capture_output=True, text=True).stdout.split()
+def containers(place: Place) -> list[str]:
+    """Those that have this project in them; others may be at work meanwhile."""
+    words = [place.wanted.provider, "ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.Mounts}}"]
+    listed = subprocess.run(words, env=place.env, check=True, capture_output=True, text=True).stdout
+    return [line for line in listed.splitlines() if str(place.project) in line]
 
 
 def test_the_project_can_be_written_and_the_rest_of_the_home_is_not_there(place: Place) -> None:
@@ -130,7 +133,6 @@ def test_a_project_behind_a_link_is_found_at_both_places(container: Place) -> No
 
 def test_a_container_hears_signals_and_ends_with_its_deadline(container: Place) -> None:
     """One that obeys is asked; one that doesn't is gone all the same."""
-    before = names(container)
     for script, heard in (("trap 'echo int > heard; exit 3' INT", True), ("trap '' INT TERM; rm -f heard", False)):
         program = container.home / "bin/claude"
         program.write_text(f"#!/bin/bash\n{script}\necho begun\nwhile :; do sleep 0.1; done\n")
@@ -148,7 +150,7 @@ def test_a_container_hears_signals_and_ends_with_its_deadline(container: Place) 
             list(running.lines())
         assert running.status is not None
         assert (container.project / "heard").exists() == heard
-        assert names(container) == before
+        assert not containers(container)
 
 
 @pytest.mark.parametrize("graces", [Graces(), Graces(0.0, 0.0, 5.0)], ids=["asked", "killed"])
@@ -157,7 +159,7 @@ def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_ended(
 ) -> None:
     place = place_for("srt")
     program = place.home / "bin/claude"
-    program.write_text("#!/bin/bash\necho begun\nexec sleep 98761.25\n")
+    program.write_text(f"#!/bin/bash\necho begun\nexec sleep {_LONG}\n")
     program.chmod(0o755)
     before = sorted(path.name for path in place.project.iterdir())
     errors = place.home.parent / "errors"
@@ -200,7 +202,6 @@ def test_an_agents_program_runs_in_it(place: Place) -> None:
 
 @pytest.mark.slow
 def test_a_loop_that_is_killed_leaves_no_container(container: Place) -> None:
-    before = names(container)
     program = container.home / "bin/claude"
     program.write_text(
         '#!/bin/bash\ncase " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac\n'
@@ -210,9 +211,9 @@ def test_a_loop_that_is_killed_leaves_no_container(container: Place) -> None:
     words = [*MAIN, "run", "--driver", "claude-code", "--sandbox", container.wanted.provider, "--no-live"]
     with subprocess.Popen(words, cwd=container.project, env=container.env) as loop:
         until(lambda: (container.project / "begun").exists() or loop.poll() is not None)
-        assert names(container) != before
+        assert containers(container)
         loop.kill()
-    until(lambda: names(container) == before)
+    until(lambda: not containers(container))
 
 
 def test_an_image_brings_the_cli_and_this_machines_programs_are_not_there(container: Place) -> None:
@@ -232,7 +233,7 @@ def test_an_image_brings_the_cli_and_this_machines_programs_are_not_there(contai
     tar = container.home.parent / "image.tar"
     with tarfile.open(tar, "w") as archive:
         archive.add(root, ".")
-    image = "localhost/ralph-bridge-test:1"
+    image = f"localhost/ralph-bridge-test:{os.getpid()}"
     subprocess.run([client, "import", tar, image], check=True, env=container.env, capture_output=True)
     try:
         box = container.wants(image=image).box
@@ -250,7 +251,7 @@ def _sleeping() -> list[str]:
     found = []
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if each.read_bytes() == b"sleep\0" + b"98761.25\0":
+            if each.read_bytes() == f"sleep\0{_LONG}\0".encode():
                 found.append(each.parent.name)
         except OSError:
             continue
@@ -259,7 +260,6 @@ def _sleeping() -> list[str]:
 
 def test_ctrl_c_ends_a_loop_with_its_container(place_for: Callable[[Provider], Place]) -> None:
     place = place_for("podman")
-    before = names(place)
     program = place.home / "bin/claude"
     program.write_text(
         '#!/bin/bash\ncase " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac\n'
@@ -272,4 +272,4 @@ def test_ctrl_c_ends_a_loop_with_its_container(place_for: Callable[[Provider], P
         loop.send_signal(signal.SIGINT)
         assert loop.wait(60) == 130
     assert (place.project / "heard").exists()
-    assert names(place) == before
+    assert not containers(place)
