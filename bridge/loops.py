@@ -52,6 +52,7 @@ class LoopOptions(TypedDict, total=False):
     sandbox_write: Sequence[str]
     sandbox_env: Sequence[str]
     sandbox_network: str | None
+    sandbox_image: str | None
     settings: Mapping[str, str]
 
 
@@ -123,6 +124,7 @@ class Loop(EventStream[LoopEnded]):
                 environment and the user's configuration say.
             sandbox_write, sandbox_env: folders that it may write to, variables that it gets, beside its own.
             sandbox_network: ``on``, ``off``, or hosts, separated by commas (srt).
+            sandbox_image: of a container (docker, podman), with the CLI in it; default: this machine's programs.
             settings: globals for the script.
 
         Raises:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 VARIABLE = "RALPH_BRIDGE_SANDBOX"
+CONTAINERS = ("docker", "podman")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HOST = re.compile(r"(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
 Network = Literal["on", "off"] | tuple[str, ...]
@@ -57,13 +58,14 @@ def wishes(
     write: Sequence[str] = (),
     variables: Sequence[str] = (),
     network: str | None = None,
+    image: str | None = None,
     project_asks: str | None = None,
 ) -> Wishes:
     """Put together what is wanted.
 
     Args:
         env: of this process; names the user's configuration, too.
-        provider, write, variables, network: of the command line, or of a program.
+        provider, write, variables, network, image: of the command line, or of a program.
         project_asks: a provider that the project's own settings name. It counts where nobody says anything else:
             a project can ask for a box, and not for none.
 
@@ -86,7 +88,13 @@ def wishes(
     )
     wanted = replace(found, provider=_provider(*chosen), write=(*found.write, *write))
     wanted = replace(wanted, env=(*found.env, *(_name(each, "--sandbox-env") for each in variables)))
-    if wanted.provider not in ("docker", "podman"):
+    wanted = replace(wanted, image=found.image if image is None else image)
+    if wanted.provider not in CONTAINERS:
+        if image is not None:
+            raise ConfigurationError(
+                f"--sandbox-image {image} is for {' and '.join(CONTAINERS)}; this is {wanted.provider}\n"
+                "  next: --sandbox podman, or leave it out"
+            )
         wanted = replace(wanted, image="")
     if network is not None:
         wanted = replace(wanted, network=_network(network, "--sandbox-network"))

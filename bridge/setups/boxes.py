@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bridge.setups.options import RunOptions
 
-OPTIONS = ("sandbox", "sandbox_write", "sandbox_env", "sandbox_network")
+OPTIONS = ("sandbox", "sandbox_write", "sandbox_env", "sandbox_network", "sandbox_image")
 """Those of a run that are about it."""
 
 
@@ -46,6 +46,7 @@ def box_of(
         write=options.sandbox_write,
         variables=options.sandbox_env,
         network=options.sandbox_network,
+        image=options.sandbox_image,
         project_asks=asks.provider,
     )
     if not wanted.boxed:

@@ -140,6 +140,8 @@ class RunOptions:
     sandbox_env: Sequence[str] = _option((), "--sandbox-env", "NAME", "A variable that the box gets, too.")
     sandbox_network: str | None = _option(
         None, "--sandbox-network", "on|off|HOSTS", "Whether the box reaches the network.  [default: on]")
+    sandbox_image: str | None = _option(
+        None, "--sandbox-image", "NAME", "A container's image, the CLI in it.  [default: this machine's programs]")
     settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
     given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
     # fmt: on

@@ -173,3 +173,10 @@ def test_hosts_are_for_srt_alone(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match="for srt alone"):
         wishes(env, provider="bwrap", network="api.example.org")
+
+
+def test_an_image_is_for_containers_alone(tmp_path: Path) -> None:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert wishes(env, provider="podman", image="own").image == "own"
+    with pytest.raises(ConfigurationError, match="for docker and podman; this is bwrap"):
+        wishes(env, provider="bwrap", image="own")
