@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
+    from bridge.setups.prompted.calls import Call
     from bridge.setups.prompted.job import Prompt
-    from bridge.setups.prompted.script import Call
 
 _MODE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _PROMPT = re.compile(r"PROMPT_\w+\.md")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.git.repository import find_repository
 from bridge.process.ask import TOO_LONG
-from bridge.setups.prompted.script import LOOPS, above
 from bridge.setups.prompted.tools import asked_for
+from bridge.setups.prompted.tree import LOOPS, above
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from bridge.loop.outcome import Outcome
     from bridge.setups.options import RunOptions
-    from bridge.setups.prompted.script import Call, Script
+    from bridge.setups.prompted.calls import Call
+    from bridge.setups.prompted.script import Script
 
 _MOST = re.compile(r"MAX_ITER\w*", re.IGNORECASE)
 _HARMLESS = frozenset({"-u", "--set-upstream", "-q", "--quiet", "-v", "--follow-tags", "--no-verify"})

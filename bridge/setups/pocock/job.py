@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
+    from bridge.setups.prompted.calls import Call
     from bridge.setups.prompted.job import Prompt
-    from bridge.setups.prompted.script import Call
 
 PROMISE, CLI = "COMPLETE", "claude"
 _BY_DEFAULT = re.compile(r"\$\{1:-(\d{1,6})\}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.setups.prompted.script import above
+from bridge.setups.prompted.tree import above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

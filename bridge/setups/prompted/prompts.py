@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.setups.options import RunOptions
     from bridge.setups.prompted.job import Prompt
-    from bridge.setups.prompted.script import Piece
+    from bridge.setups.prompted.words import Piece
 
 _COUNTERS = re.compile(r"i|n|iteration|ITERATION|count|COUNT|loop|LOOP|iter|ITER", re.ASCII)
 _MOSTS = re.compile(r"1|N|MAX_ITERATIONS|max_iterations|iterations|ITERATIONS|max|MAX", re.ASCII)

@@ -11,7 +11,8 @@ from bridge.setups.prompted.job import Tool
 if TYPE_CHECKING:
     from bridge.clis import Cli
     from bridge.setups.options import RunOptions
-    from bridge.setups.prompted.script import Call, Script
+    from bridge.setups.prompted.calls import Call
+    from bridge.setups.prompted.script import Script
 
 
 def asked_for(options: RunOptions) -> str | None:

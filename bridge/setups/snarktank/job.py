@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
+    from bridge.setups.prompted.calls import Call
     from bridge.setups.prompted.job import Prompt, Tool
-    from bridge.setups.prompted.script import Call
 
 MOST, PAUSE, PROMISE = 10, 2.0, "COMPLETE"
 TOOLS = ("amp", "claude")

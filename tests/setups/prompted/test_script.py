@@ -21,7 +21,8 @@ from bridge.setups.prompted.script import Script
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.prompted.script import Call, Piece
+    from bridge.setups.prompted.calls import Call
+    from bridge.setups.prompted.words import Piece
 
 CLAUDE = r"""#!/bin/bash
 printf '%s\0' "$@" > "$KEPT/args.$(ls "$KEPT" | wc -l)"
