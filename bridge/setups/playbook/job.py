@@ -9,11 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, SessionRefused
-from bridge.records import read_text
 from bridge.setups.options import RunOptions
 from bridge.setups.playbook import plan, script
 from bridge.setups.playbook.kind import BUILD, PLACES, PLAN, PLAN_MODE, detect, place_of, prompt_name
-from bridge.setups.prompted.files import own_script
+from bridge.setups.prompted.files import plan_text, shown
 from bridge.setups.prompted.job import Job, Tool
 from bridge.setups.prompted.prompts import can_be_had, file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
     from bridge.setups.prompted.calls import Call
@@ -45,16 +43,15 @@ def job(setup: Setup, options: RunOptions) -> Job:
     """
     mode = options.mode or BUILD
     prompt_file = _prompt_file(setup, mode)
-    own = Script(own_script(setup.controller), setup.project, (mode,))
+    own = Script.behind(setup.controller, setup.project, mode)
     call = script.call_for(own, options, prompt_name(mode))
     there = setup.controller.is_file()
     if there and call is None and asked_for(options) is None:
         raise ConfigurationError(
-            f"{_script_name(setup)} calls no CLI that we know\n"
+            f"{shown(setup, str(setup.controller))} calls no CLI that we know\n"
             "  next: name one with --driver or --agent (`ralph-bridge list` shows them)"
         )
     prompt, notes = _prompt(setup, options, call, prompt_file)
-    pushes = script.push_of(own) if options.push else None
     return Job(
         project=setup.project,
         shown=options.prompt or prompt_file,
@@ -67,16 +64,8 @@ def job(setup: Setup, options: RunOptions) -> Job:
         used_up=0,
         complete=True,
         notes=notes,
-        after=partial(script.push, setup.project, pushes) if pushes is not None else _nothing,
+        after=partial(script.push, setup.project, script.push_of(own) if options.push else None),
     )
-
-
-def _nothing(_outcome: Outcome) -> tuple[str, ...]:
-    return ()
-
-
-def _script_name(setup: Setup) -> str:
-    return str(setup.controller.relative_to(setup.home))
 
 
 def _prompt_file(setup: Setup, mode: str) -> str:
@@ -104,15 +93,14 @@ def _prompt(setup: Setup, options: RunOptions, call: Call | None, name: str) -> 
         return whole if plain and len(pieces) == 1 else pieces_prompt(pieces, setup.project, options), ()
     if call is None or not given:
         return whole, ()
-    return whole, (
-        f"{_script_name(setup)}:{call.line} puts more into its prompt than can be told: {name} is given as it is",
-    )
+    where = f"{shown(setup, str(setup.controller))}:{call.line}"
+    return whole, (f"{where} puts more into its prompt than can be told: {name} is given as it is",)
 
 
 def read_plan(setup: Setup) -> Plan | None:
     """How far its plan has come; None: there is none, or it doesn't say."""
     for place in PLACES:
-        if (text := read_text(setup.project / place / PLAN)) is not None:
+        if (text := plan_text(setup, f"{place}{PLAN}")) is not None:
             return plan.read(text)
     return None
 

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.setups import standin
-from bridge.setups.model import Adopted, PlanKind, Setup
+from bridge.setups.model import Adopted, PlanKind
+from bridge.setups.prompted.files import setup_at
 from bridge.setups.prompted.kind import OPTIONS, prompted_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.plan import Plan
-    from bridge.setups.options import RunOptions
-    from bridge.setups.prompted.job import Job
+    from bridge.setups.model import Setup
+
 
 NAME, BUILD, PLAN_MODE, PLAN = "playbook", "build", "plan", "IMPLEMENTATION_PLAN.md"
 PLACES = ("", ".ralph/", "ralph/")
@@ -44,12 +43,10 @@ def detect(folder: Path) -> Setup | None:
     place = place_of(folder)
     if place is None:
         return None
-    top = folder.resolve()
     scripts = (f"{each}{name}" for each in dict.fromkeys((place, "")) for name in SCRIPTS)
     script = next((each for each in scripts if (folder / each).is_file()), f"{place}{SCRIPTS[0]}")
     prompts = (f"{place}{prompt_name(mode)}" for mode in (BUILD, PLAN_MODE))
-    evidence = tuple(each for each in (*prompts, script) if (folder / each).is_file())
-    return Setup(NAME, folder, top, top / script, evidence)
+    return setup_at(NAME, folder, folder, script, (*prompts, script))
 
 
 def missing(folder: Path) -> tuple[str, ...]:
@@ -67,24 +64,6 @@ def _adopt(setup: Setup) -> Adopted:
     return standin.adopt(setup.controller, NAME)
 
 
-def _job(setup: Setup, options: RunOptions) -> Job:
-    from bridge.setups.playbook.job import job
-
-    return job(setup, options)
-
-
-def _read_plan(setup: Setup) -> Plan | None:
-    from bridge.setups.playbook.job import read_plan
-
-    return read_plan(setup)
-
-
-def _called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
-    from bridge.setups.playbook.job import called
-
-    return called(controller, words)
-
-
 def _aside(_folder: Path, text: str) -> set[int]:
     from bridge.setups.playbook.plan import aside
 
@@ -100,9 +79,7 @@ KIND = prompted_kind(
     detect=detect,
     missing=missing,
     adopt=_adopt,
-    job=_job,
-    read_plan=_read_plan,
-    called=_called,
+    module="bridge.setups.playbook.job",
     plan=PlanKind(files=tuple(f"{place}{PLAN}" for place in PLACES), wide=True, aside=_aside, asks="prompt"),
     copied=tuple(f"{place}{name}" for place in PLACES for name in (prompt_name(BUILD), PLAN, *SCRIPTS)),
     believed=tuple(

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.git.repository import find_repository
 from bridge.process.ask import TOO_LONG
-from bridge.setups.prompted.tools import asked_for
+from bridge.setups.prompted import tools
 from bridge.setups.prompted.tree import LOOPS, above
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from tree_sitter import Node
 
     from bridge.loop.outcome import Outcome
     from bridge.setups.options import RunOptions
@@ -30,25 +28,19 @@ _USUAL = frozenset({"COMPLETE", "DONE", "ALL_DONE"})
 
 def call_for(script: Script, options: RunOptions, prompt: str) -> Call | None:
     """The call that a run stands for: of several, the one that gets this prompt file; None: there is none."""
-    program = asked_for(options)
-    if program is not None:
-        return next((call for call in script.calls if call.cli.programs[0] == program), None)
-    usual = script.by_default
-    names = [
+    found = tools.call_for(script, options)
+    if tools.asked_for(options) is not None:
+        return found
+    named = [
         call for call in script.calls if any(os.path.basename(each.text) == prompt for each in call.prompt or ())
     ]
-    return usual if usual in names else next(iter(names), usual)
+    return found if found in named else next(iter(named), found)
 
 
 def most_of(script: Script) -> int | None:
     """How many turns it makes by itself; None: any number."""
-    names = dict.fromkeys(script.of(name) for node in script.nodes if (name := _assigned(node)) is not None)
-    found = next((script.value(name) for name in names if _MOST.fullmatch(name)), None)
+    found = next((script.value(each.name) for each in script.assigned if _MOST.fullmatch(each.name)), None)
     return int(found) if found is not None and re.fullmatch(r"[1-9]\d{0,8}", found) else None
-
-
-def _assigned(node: Node) -> Node | None:
-    return node.child_by_field_name("name") if node.type == "variable_assignment" else None
 
 
 # -- the promise ----------------------------------------------------------------------------------------
@@ -98,8 +90,10 @@ def _about_git(words: str) -> bool:
     return re.search(r"\bgit\b", words) is not None
 
 
-def push(project: Path, wanted: Push, _outcome: Outcome) -> Iterator[str]:
+def push(project: Path, wanted: Push | None, _outcome: Outcome) -> Iterator[str]:
     """Push as the script does; what it gives is told. A failure is for people to see, and ends nothing."""
+    if wanted is None:
+        return
     git = find_repository(project)
     remotes = git.run("remote").text.split() if git is not None else []
     if git is None or not remotes or (wanted.remote and wanted.remote not in remotes):

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, SessionRefused
 from bridge.loop.plan import parse_plan
-from bridge.records import read_text
 from bridge.setups.options import RunOptions
 from bridge.setups.pocock.kind import LOOPS, ONCE, PLANS, at
-from bridge.setups.prompted.files import own_script, shown
+from bridge.setups.prompted.files import plan_text, shown
 from bridge.setups.prompted.job import Job
 from bridge.setups.prompted.prompts import file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
-from bridge.setups.prompted.task_lists import holds_list, plan_of, read_entries
+from bridge.setups.prompted.task_lists import plan_in
 from bridge.setups.prompted.tools import call_for, tool_of
 
 if TYPE_CHECKING:
@@ -39,9 +38,9 @@ def job(setup: Setup, options: RunOptions) -> Job:
     Raises:
         ConfigurationError: nobody says how many turns; its plan can't be read, its prompt can't be made.
     """
-    script = _script(setup)
+    script = Script.behind(setup.controller, setup.project)
     own, call = script.by_default, call_for(script, options)
-    where = shown(setup, os.path.relpath(setup.controller, setup.home))
+    where = shown(setup, str(setup.controller))
     plan = _plan_file(setup, script)
     read_plan(setup, plan)
     prompt, name = _prompt(setup, options, call or own, where)
@@ -59,10 +58,6 @@ def job(setup: Setup, options: RunOptions) -> Job:
         used_up=0,
         notes=tuple(_notes(script, call, where)),
     )
-
-
-def _script(setup: Setup) -> Script:
-    return Script(own_script(setup.controller), setup.project)
 
 
 def _most(setup: Setup, options: RunOptions, script: Script, where: str) -> int:
@@ -117,20 +112,19 @@ def read_plan(setup: Setup, name: str | None = None) -> Plan | None:
     Raises:
         ConfigurationError: a list can't be read.
     """
-    name = name or _plan_file(setup, _script(setup))
-    text = None if name is None else read_text(setup.home / name)
+    name = name or _plan_file(setup, Script.behind(setup.controller, setup.project))
+    text = None if name is None else plan_text(setup, name)
     if name is None or text is None:
         return None
     if name.endswith(".json"):
-        return plan_of(read_entries(text, name)) if holds_list(text, name) else None
+        return plan_in(text, name)
     plan = parse_plan(text)
     return plan if plan.total else None
 
 
 def _plan_file(setup: Setup, script: Script) -> str | None:
     """Its plan: of those that its prompt mentions, else of all that are usual, the first that is there."""
-    call = script.by_default
-    words = " ".join(each.text for each in call.prompt or ()) if call is not None else ""
+    words = " ".join(each.text for each in script.prompt)
     mentioned = [each for each in _MENTIONED.findall(words) if "prd" in each.lower()]
     there = [each for each in (*mentioned, *PLANS) if (setup.home / each).is_file()]
     return next(iter(there), None)
@@ -147,7 +141,7 @@ def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
     """
     name = next(each for each in (*LOOPS, *ONCE) if str(controller).endswith(f"/{each}"))
     setup = at(controller.parents[name.count("/")], name)
-    if not words and _BY_DEFAULT.search(_script(setup).text):
+    if not words and _BY_DEFAULT.search(Script.behind(setup.controller, setup.project).text):
         return setup, RunOptions()
     if not words or not re.fullmatch(r"[0-9]*[1-9][0-9]*", words[0]):
         raise SessionRefused(f"Usage: {_as_typed(controller)} <iterations>")

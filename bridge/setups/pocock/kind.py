@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.setups import standin
-from bridge.setups.model import Adopted, PlanKind, Setup
+from bridge.setups.model import Adopted, PlanKind
+from bridge.setups.prompted.files import setup_at
 from bridge.setups.prompted.kind import OPTIONS, prompted_kind
 from bridge.setups.prompted.task_lists import alone, planned, ticked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.plan import Plan
-    from bridge.setups.options import RunOptions
-    from bridge.setups.prompted.job import Job
+    from bridge.setups.model import Setup
+
 
 NAME, ROOT = "pocock", "ralph.sh"
 LOOPS = (
@@ -55,20 +54,17 @@ def detect(folder: Path) -> Setup | None:
 
 def _carries(folder: Path, name: str) -> bool:
     """Whether a script gives its CLI a prompt; of one whose name says nothing, that is no file of its own."""
-    from bridge.setups.prompted.files import own_script
     from bridge.setups.prompted.script import Script
 
-    call = Script(own_script(folder / name), folder).by_default
-    given = (call.prompt if call is not None else None) or ()
+    given = Script.behind(folder / name, folder).prompt
     own = any(each.kind == "text" and " " in each.text.strip() for each in given) and given[0].kind != "file"
     return own if name == ROOT else bool(given)
 
 
 def at(folder: Path, name: str) -> Setup:
     """The setup of that script."""
-    top = folder.resolve()
-    beside = (each for each in (name, *PLANS, *PROGRESS, *_PROMPTS) if (top / each).is_file())
-    return Setup(NAME, folder, top, top / name, tuple(beside), "once" if name in ONCE else "")
+    signs = (name, *PLANS, *PROGRESS, *_PROMPTS)
+    return setup_at(NAME, folder, folder, name, signs, "once" if name in ONCE else "")
 
 
 def missing(folder: Path) -> tuple[str, ...]:
@@ -77,24 +73,6 @@ def missing(folder: Path) -> tuple[str, ...]:
     if not found:
         return (f"there is none of {', '.join((*LOOPS, *ONCE))}",)
     return () if detect(folder) else (f"{found[0]} gives no CLI that is known a prompt, or is another setup's",)
-
-
-def _job(setup: Setup, options: RunOptions) -> Job:
-    from bridge.setups.pocock.job import job
-
-    return job(setup, options)
-
-
-def _read_plan(setup: Setup) -> Plan | None:
-    from bridge.setups.pocock.job import read_plan
-
-    return read_plan(setup)
-
-
-def _called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
-    from bridge.setups.pocock.job import called
-
-    return called(controller, words)
 
 
 def _adopt(setup: Setup) -> Adopted:
@@ -115,9 +93,7 @@ KIND = prompted_kind(
     signs=(*((each,) for each in (*LOOPS, *ONCE) if each != ROOT), *((ROOT, each) for each in (*PLANS, *PROGRESS))),
     detect=detect,
     missing=missing,
-    job=_job,
-    read_plan=_read_plan,
-    called=_called,
+    module="bridge.setups.pocock.job",
     adopt=_adopt,
     believed=(*LOOPS, *ONCE, *_PROMPTS),
     plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="prompt"),

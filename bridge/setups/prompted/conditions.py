@@ -10,23 +10,17 @@ import operator
 import re
 from typing import TYPE_CHECKING
 
+from bridge.setups.prompted.tree import above
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tree_sitter import Node
 
 
-_HIGHEST = 200
-"""How far up a condition is looked for: a step up takes the longer, the deeper a node lies."""
 _EMPTY = {"-z": True, "-n": False}
-_ORDER = {
-    "-eq": operator.eq,
-    "-ne": operator.ne,
-    "-gt": operator.gt,
-    "-ge": operator.ge,
-    "-lt": operator.lt,
-    "-le": operator.le,
-}
+_ORDER = {f"-{name}": getattr(operator, name) for name in ("eq", "ne", "gt", "ge", "lt", "le")}
+_SIGNS = {"&&", "||", "=", "==", "!=", "=~", *_ORDER}
 
 
 def taken(
@@ -51,10 +45,8 @@ def taken(
 def guards(node: Node) -> Iterator[tuple[Node | tuple[Node, Node], bool]]:
     """Give the conditions around a node, and what each has to be for it to run; a pair: the word and the item of a
     ``case``."""
-    inner, up = node, node.parent
-    for _ in range(_HIGHEST):
-        if up is None:
-            return
+    inner = node
+    for up in above(node):
         if up.type in ("if_statement", "elif_clause"):
             own = _condition(up)
             if inner.type in ("elif_clause", "else_clause"):
@@ -67,7 +59,7 @@ def guards(node: Node) -> Iterator[tuple[Node | tuple[Node, Node], bool]]:
             yield (up.parent.named_children[0], up), True
         elif up.type == "list" and inner == up.named_children[-1] and len(up.named_children) > 1:
             yield up.named_children[0], any(each.type == "&&" for each in up.children)
-        inner, up = up, up.parent
+        inner = up
 
 
 def _condition(branch: Node) -> Node | None:
@@ -119,9 +111,6 @@ def _binary(node: Node, value: Callable[[Node], str | None]) -> bool | None:
     if sign in _ORDER and re.fullmatch(r"-?\d{1,18}", first) and re.fullmatch(r"-?\d{1,18}", second or ""):
         return bool(_ORDER[sign](int(first), int(second or "0")))
     return None
-
-
-_SIGNS = {"&&", "||", "=", "==", "!=", "=~", *_ORDER}
 
 
 def _found(pattern: str, text: str) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,33 +41,30 @@ class LoadedTool(NamedTuple):
     least: str | None
 
 
+@dataclass
 class PromptedCase:
-    """What the checks get to see. `job` and `read_plan`: of the kind, as `prompted_kind` takes them."""
+    """What the checks get to see. `job_of` and `read_plan`: `job` and `read_plan` of the kind's module."""
 
-    def __init__(
-        self,
-        setup: Setup,
-        env: Mapping[str, str],
-        job: Callable[[Setup, RunOptions], Job],
-        read_plan: Callable[[Setup], Plan | None],
-    ) -> None:
-        self.setup = setup
-        self.env = env
-        self.project = setup.project
-        self.folder = locate(setup.project)
-        self.original = own_script(setup.controller)
-        self.controller = shown(setup, str(setup.controller))
-        self._job, self._read_plan = job, read_plan
+    setup: Setup
+    env: Mapping[str, str]
+    job_of: Callable[[Setup, RunOptions], Job]
+    read_plan: Callable[[Setup], Plan | None]
+
+    def __post_init__(self) -> None:
+        self.project = self.setup.project
+        self.folder = locate(self.project)
+        self.original = own_script(self.setup.controller)
+        self.controller = shown(self.setup, str(self.setup.controller))
 
     @cached_property
     def plan(self) -> Plan | None:
-        return self._read_plan(self.setup)
+        return self.read_plan(self.setup)
 
     @cached_property
     def job(self) -> Job:
         with _reported("the plan can't be read"):
             self.plan  # noqa: B018 (read for its errors)
-        return self._job(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
+        return self.job_of(self.setup, RunOptions(max_iterations=1))  # some kinds have no number by default
 
     @cached_property
     def loaded(self) -> LoadedTool:

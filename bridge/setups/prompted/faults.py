@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.setups.prompted.tree import above
+from bridge.setups.prompted.tree import FUNCTION, LOOPS, above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,6 @@ _SIGN = re.compile(r"(?i)promise|complete|done|no more")
 _NARROW = re.compile(r"grep -\w*[xv]|[\"']\^|\$[\"']")
 _REOPENED = re.compile(r"\| *tee\b.*/dev/stderr")
 _QUIET = frozenset({"true", ":", "echo", "printf"})
-_LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 _CONDITIONS = ("if_statement", "elif_clause", "while_statement")
 _PARTS = ("pipeline", "redirected_statement", "command_substitution", "string", "variable_assignment")
 
@@ -80,9 +79,9 @@ def _called(script: Script, function: Node) -> list[Node]:
 def _looped(script: Script, node: Node, been: tuple[int, ...] = ()) -> bool:
     """Say whether it is done again and again, by way of functions, too."""
     for up in above(node):
-        if up.type in _LOOPS:
+        if up.type in LOOPS - {FUNCTION}:
             return True
-        if up.type == "function_definition":
+        if up.type == FUNCTION:
             further = up.id not in been and len(been) < 3
             return further and any(_looped(script, each, (*been, up.id)) for each in _called(script, up)[:9])
     return False
@@ -111,7 +110,7 @@ def _fate(seen: _Seen, node: Node, deep: int = 0) -> str:
             if not holder.parent or holder.parent.type in ("declaration_command", "command"):
                 return "dropped"
             up = holder
-        if up.type == "function_definition":
+        if up.type == FUNCTION:
             fates = {_fate(seen, each, 1) for each in _called(seen.script, up)[:_MOST] if not deep}
             return fates.pop() if len(fates) == 1 else "asked"
         node = up

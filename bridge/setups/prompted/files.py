@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 _MOST = 16 * 1024 * 1024
 
 
-def setup_at(name: str, project: Path, controller: Path, beside: Iterable[str], flavour: str = "") -> Setup:
-    """Make the setup whose controller this is; `beside`: names in its folder that show it, where they are there."""
-    home, top = controller.parent.resolve(), project.resolve()
-    paths = [home / each for each in dict.fromkeys((controller.name, *beside))]
-    shown = tuple(_from(top, path) for path in paths if path.is_file())
-    return Setup(name, project, home, home / controller.name, shown, flavour)
+def setup_at(
+    name: str, project: Path, home: Path, controller: str, signs: Iterable[str], flavour: str = ""
+) -> Setup:
+    """Make the setup of a controller in a folder; `signs`: names in it that show it, where they are there."""
+    home, top = home.resolve(), project.resolve()
+    evidence = tuple(_from(top, home / each) for each in signs if (home / each).is_file())
+    return Setup(name, project, home, home / controller, evidence, flavour)
 
 
 def own_script(controller: Path) -> Path:
@@ -36,8 +37,8 @@ def shown(setup: Setup, name: str) -> str:
     return _from(setup.project.resolve(), setup.home / name)
 
 
-def list_text(setup: Setup, name: str) -> str | None:
-    """What a list of tasks in its folder says; None: there is none.
+def plan_text(setup: Setup, name: str) -> str | None:
+    """What a plan in its folder says; None: there is none.
 
     Raises:
         ConfigurationError: it has more than 16 MiB, which nobody has written.

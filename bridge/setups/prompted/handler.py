@@ -13,7 +13,6 @@ from bridge.turn.tool import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.handler import Turn
@@ -24,12 +23,8 @@ if TYPE_CHECKING:
     from bridge.setups.prompted.job import Job
     from bridge.turn.tool import TurnRequest
 
-PROMPT = ".ralph_bridge.prompt.md"
-"""In the loop's folder: what the turn that is under way was given."""
-
-
-def prompt_file(project: Path) -> Path:
-    return project / ".ralph" / PROMPT
+_PROMPT = ".ralph/.ralph_bridge.prompt.md"
+"""What the turn that is under way was given."""
 
 
 class PromptedHandler(PlainHandler):
@@ -39,14 +34,15 @@ class PromptedHandler(PlainHandler):
         super().__init__(PlainFiles(job.project), loop, logs_bytes=logs_bytes)
         self._job = job
         self._require = require
-        self._fresh = not prompt_file(job.project).parent.exists()
+        self._file = job.project / _PROMPT
+        self._fresh = not self._file.parent.exists()
         self._sent = b""
         self._problem = ""
 
     def open(self, active: ActiveRun) -> Iterable[str]:
         if self._fresh:  # a folder of ours alone: an agent's `git add -A` would commit it
             with usable("the loop's folder"):
-                write_atomic(prompt_file(self._job.project).with_name(".gitignore"), b"*\n")
+                write_atomic(self._file.with_name(".gitignore"), b"*\n")
         told, plan = [*super().open(active)], self.read_plan()
         if plan is None or not plan.complete or not self._job.plan_ends:  # else no turn will begin
             self._require()
@@ -68,16 +64,16 @@ class PromptedHandler(PlainHandler):
 
     def begin_turn(self, state: LoopState, plan: Plan | None, session: str | None) -> TurnRequest:
         request = super().begin_turn(state, plan, session)
-        path, broken = prompt_file(self._job.project), ""
+        broken = ""
         try:
             self._sent = self._job.prompt(request.number)
             with usable("the prompt of the turn"):
-                write_atomic(path, self._sent)
+                write_atomic(self._file, self._sent)
         except BridgeError as error:
             if request.number == 1 and isinstance(error, ProjectUnusable):
                 raise
             broken = first_line(error)
-        return replace(request, prompt=str(path), context="", broken=broken)
+        return replace(request, prompt=str(self._file), context="", broken=broken)
 
     def take_in(self, state: LoopState, turn: Turn) -> Outcome:
         outcome = super().take_in(state, turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
@@ -23,10 +23,6 @@ Prompt = Callable[[int], bytes]
 """What is sent in a turn, by its number, from 1; raises ConfigurationError."""
 
 
-def _nothing(_outcome: Outcome | None = None) -> Iterable[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Refused(Outcome):
     """A turn that ended well, had not its kind found something to say against it: `wrong`."""
@@ -42,10 +38,6 @@ class Refused(Outcome):
         return cls(
             **{each.name: getattr(outcome, each.name) for each in fields(Outcome)} | {"limit": None}, wrong=wrong
         )
-
-
-def _as_it_is(outcome: Outcome, _turn: Turn) -> Outcome:
-    return outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +98,9 @@ class Job:
     complete: bool = False
     pause: float = 0.0
     notes: tuple[str, ...] = ()
-    begin: Callable[[], Iterable[str]] = _nothing
-    judge: Callable[[Outcome, Turn], Outcome] = _as_it_is
-    after: Callable[[Outcome], Iterable[str]] = _nothing
+    begin: Callable[[], Iterable[str]] = lambda: ()
+    judge: Callable[[Outcome, Turn], Outcome] = lambda outcome, _turn: outcome
+    after: Callable[[Outcome], Iterable[str]] = lambda _outcome: ()
 
     def all_done(self, total: int) -> str:
         """Say so of a plan with nothing left to do."""
@@ -123,11 +115,11 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
     that failed, and waits for the end of a provider's limit without counting the turn.
     """
 
-    job: Job | None = None
+    job: Job = field(kw_only=True)
 
     def over(self, _state: LoopState, plan: Plan | None) -> Decision | None:
         job = self.job
-        if job is None or not job.plan_ends or plan is None or not plan.total:
+        if not job.plan_ends or plan is None or not plan.total:
             return None
         if plan.next_task is None and plan.done < plan.total:
             stay = f"{plan.total - plan.done} of {plan.total} {job.nouns} stay open, after turns that failed"
@@ -143,26 +135,24 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
             promise = f"the assistant gave the promise{self._open(outcome.plan)}"
             return Decision(Verdict.COMPLETE, "completion_promise", promise)
         if outcome.failure is None and self._given_up(outcome):
-            assert self.job is not None
             detail = f"the assistant gave up: <promise>{self.job.gives_up}</promise>"
             return Decision(Verdict.INCOMPLETE, "given_up", detail)
         return self.common_verdict(after, replace(outcome, plan=None), at)
 
     def spent(self, state: LoopState, at: Moment) -> Decision | None:
-        found, job = super().spent(state, at), self.job
-        if found is None or job is None:
-            return found
-        usual = job.complete and found.reason == "max_iterations"
-        return replace(found, verdict=Verdict.COMPLETE if usual else found.verdict, status=job.used_up)
+        if (found := super().spent(state, at)) is None:
+            return None
+        usual = self.job.complete and found.reason == "max_iterations"
+        return replace(found, verdict=Verdict.COMPLETE if usual else found.verdict, status=self.job.used_up)
 
     def _given_up(self, outcome: Outcome) -> bool:
         """In plain text nobody knows which words are the assistant's own: there, nothing says so."""
-        if self.job is None or self.job.gives_up is None or outcome.analysis is None:
+        if self.job.gives_up is None or outcome.analysis is None:
             return False
         return outcome.analysis.family != "text" and find_promise(outcome.words, self.job.gives_up)
 
     def _open(self, plan: Plan | None) -> str:
-        if plan is None or self.job is None or plan.done >= plan.total:
+        if plan is None or plan.done >= plan.total:
             return ""
         left = plan.total - plan.done
         noun = self.job.noun if plan.total == 1 else self.job.nouns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError, ProjectUnusable
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Files
     from bridge.loop.plan import Plan
-    from bridge.setups.model import Opened, Overview, Rows
+    from bridge.setups.model import Opened, Overview
     from bridge.setups.options import RunOptions
     from bridge.setups.prompted.job import Job
-    from bridge.setups.settings import SettingKey
 
 OPTIONS = frozenset(("driver", "agent", "prompt", "max_failures", "max_idle", "promise", "live", "lift", "dry_run"))
 """What all of them can be asked."""
@@ -31,8 +31,7 @@ def prompted_kind(
     name: str,
     detect: Callable[[Path], Setup | None],
     missing: Callable[[Path], tuple[str, ...]],
-    job: Callable[[Setup, RunOptions], Job],
-    read_plan: Callable[[Setup], Plan | None],
+    module: str,
     adopt: Callable[[Setup], Adopted] | None = None,
     notes: tuple[str, ...] = (),
     believed: tuple[str, ...] = (),
@@ -42,13 +41,17 @@ def prompted_kind(
 
     Args:
         name, detect, missing: as for :class:`SetupKind` and :class:`Installation`.
-        job: what a run is; raises ConfigurationError for what can't be used.
-        read_plan: reads its plan, for who only looks.
+        module: has three functions, and is imported when one is called: `job`, what a run is, by setup and options;
+            `read_plan`, its plan, by the setup, for who only looks; `called`, as for :class:`SetupKind`. The first
+            two raise ConfigurationError for what can't be used.
         adopt: as for :class:`Installation`; None: a stand-in takes the controller's place.
         notes: files in its home that tell of work, and are none; a folder with a ``/`` behind it.
         believed: files in its home that its loop runs or believes, which nothing in a box may write to.
         more: the other fields of :class:`SetupKind`.
     """
+
+    job: Callable[[Setup, RunOptions], Job] = _late(module, "job")
+    read_plan: Callable[[Setup], Plan | None] = _late(module, "read_plan")
 
     @contextmanager
     def open_loop(
@@ -103,21 +106,16 @@ def prompted_kind(
         "state": lambda project, _setup: project / ".ralph",
         "own_files": own_files,
         "protected": lambda project, home: _in_home(believed, project, home),
-        "settings": _settings,
-        "rows": _rows,
+        "settings": tuple,
+        "rows": _late("bridge.setups.prompted.overview", "rows"),
+        "called": _late(module, "called"),
         "options": OPTIONS,
         "prompt": lambda project, options: job(_whole(None, project), options).prompt(1),
         "installation": Installation(
             found_in, missing, adopt or stand_in, lambda setup: standin.eject(setup.controller)
         ),
     }
-    return SetupKind(
-        name=name,
-        open=open_loop,
-        overview=overview,
-        checks=checks,
-        **made | more,
-    )
+    return SetupKind(name=name, open=open_loop, overview=overview, checks=checks, **made | more)
 
 
 def _in_home(names: Sequence[str], project: Path, home: Path) -> tuple[str, ...]:
@@ -128,11 +126,6 @@ def _in_home(names: Sequence[str], project: Path, home: Path) -> tuple[str, ...]
     return tuple(os.path.normpath(f"{place}/{each}") for each in there)
 
 
-def _settings() -> Sequence[SettingKey]:
-    return ()
-
-
-def _rows(seen: dict[str, Any], now: float) -> Rows:
-    from bridge.setups.prompted.overview import rows
-
-    return rows(seen, now)
+def _late(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is called."""
+    return lambda *given: getattr(import_module(module), name)(*given)

@@ -62,40 +62,39 @@ class PromptedLoop(Opened):
             file.flush()
             return (), build_command(self.script, self.loop, file.name)
 
+    def _tool(self) -> Tool:
+        from bridge.driver import Driver
+        from bridge.turn.agent import AgentTool
+        from bridge.turn.driver import DriverTool
+
+        if isinstance(self.script, Driver):
+            return DriverTool(self.script, self.loop, f"driver {self.script.script.stem}")
+        return AgentTool(self.script, self.loop)
+
     def require(self) -> None:
         """See whether the CLI is there, before anything is changed.
 
         Raises:
             bridge.errors.ProgramNotFound, ProgramNotStarted, HookError: it isn't, or can't be asked for.
         """
-        from bridge.driver import Driver
         from bridge.process.argv import resolve
         from bridge.turn.agent import AgentTool
         from bridge.turn.tool import Command
 
-        if not isinstance(self.script, Driver):
-            AgentTool(self.script, self.loop).require_program()
+        tool = self._tool()
+        if isinstance(tool, AgentTool):
+            tool.require_program()
         elif isinstance(command := self.preview()[1], Command):
             resolve(command.argv, cwd=self.loop.project, env=self.loop.environment)
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        from bridge.driver import Driver
         from bridge.loop.policy import LoopState
         from bridge.loop.runner import run_loop
         from bridge.setups.projects import active_run
         from bridge.setups.prompted.handler import PromptedHandler
         from bridge.setups.prompted.job import PromptedPolicy
 
-        loop, script = self.loop, self.script
-        tool: Tool
-        if isinstance(script, Driver):
-            from bridge.turn.driver import DriverTool
-
-            tool = DriverTool(script, loop, f"driver {script.script.stem}")
-        else:
-            from bridge.turn.agent import AgentTool
-
-            tool = AgentTool(script, loop)
+        loop, tool = self.loop, self._tool()
         logs_bytes = night(loop.environment).turn_logs_bytes
         handler = PromptedHandler(self.job, loop, require=self.require, logs_bytes=logs_bytes)
         policy = PromptedPolicy(loop.limits, loop.pauses, job=self.job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
 from glob import glob
 from typing import TYPE_CHECKING
 
@@ -30,16 +29,12 @@ _PATIENCE = 10.0
 
 def file_prompt(path: Path, name: str) -> Prompt:
     """Of a file; a ConfigurationError says at once that it is empty or isn't there."""
-    _read(path, name)
-    return partial(_file_of_turn, path, name)
 
+    def of_turn(_turn: int) -> bytes:
+        return _with_words(_content(path, name), name)
 
-def _file_of_turn(path: Path, name: str, _turn: int) -> bytes:
-    return _read(path, name)
-
-
-def _read(path: Path, name: str) -> bytes:
-    return words(_content(path, name), name)
+    of_turn(1)
+    return of_turn
 
 
 def _content(path: Path, name: str) -> bytes:
@@ -57,7 +52,7 @@ def _content(path: Path, name: str) -> bytes:
     return data
 
 
-def words(data: bytes, name: str) -> bytes:
+def _with_words(data: bytes, name: str) -> bytes:
     """Give a prompt back; one without words is refused: every CLI refuses it, some after minutes."""
     if not data.strip():
         raise ConfigurationError(
@@ -67,61 +62,48 @@ def words(data: bytes, name: str) -> bytes:
 
 
 def pieces_prompt(
-    pieces: Sequence[Piece],
-    project: Path,
-    options: RunOptions,
-    *,
-    most: int | None = None,
-    name: str = "its script",
+    pieces: Sequence[Piece], project: Path, options: RunOptions, *, name: str = "its script"
 ) -> Prompt:
     """Of a script's own words.
 
     Raises:
         ConfigurationError: only bash could tell what stands there; with line.
     """
-    unknown = next(
-        (
-            piece
-            for piece in pieces
-            if piece.kind == "unknown" or (piece.kind == "variable" and not _known(piece.text))
-        ),
-        None,
-    )
+    unknown = next(filter(_is_unknown, pieces), None)
     if unknown is not None:
         text = unknown.text if unknown.kind == "unknown" else f"${unknown.text}"
         raise ConfigurationError(
             f"{name}:{unknown.line}: only bash could tell what {one_line(text, 200)} in the prompt is\n"
             "  next: write the prompt into a file, and name it with --prompt"
         )
-    return partial(
-        _of_pieces, tuple(pieces), project, most if options.max_iterations is None else options.max_iterations
-    )
+
+    def of_turn(turn: int) -> bytes:
+        made = (_piece(each, project, options.max_iterations, turn) for each in pieces)
+        return _with_words(b"".join(made), "of its script")
+
+    return of_turn
 
 
 def can_be_had(pieces: Sequence[Piece] | None, project: Path) -> bool:
     """Say whether all of a script's own words are known, and the files that it puts in are there."""
-    return bool(pieces) and all(
-        (project / piece.text).is_file() or piece.otherwise is not None
-        if piece.kind == "file"
-        else piece.kind in ("text", "output") or _known(piece.text)
-        for piece in pieces or ()
-        if piece.kind != "file" or not glob_sign(piece.text)
-    )
+    return bool(pieces) and not any(_is_unknown(each) or _is_missing(each, project) for each in pieces or ())
 
 
-def _known(name: str) -> bool:
-    return _COUNTERS.fullmatch(name) is not None or _MOSTS.fullmatch(name) is not None
+def _is_unknown(piece: Piece) -> bool:
+    known = _COUNTERS.fullmatch(piece.text) or _MOSTS.fullmatch(piece.text)
+    return piece.kind == "unknown" or (piece.kind == "variable" and not known)
 
 
-def _of_pieces(pieces: tuple[Piece, ...], project: Path, most: int | None, turn: int) -> bytes:
-    return words(b"".join(_piece(each, project, most, turn) for each in pieces), "of its script")
+def _is_missing(piece: Piece, project: Path) -> bool:
+    needed = piece.kind == "file" and piece.otherwise is None and not _has_sign(piece.text)
+    return needed and not (project / piece.text).is_file()
 
 
 def _piece(piece: Piece, project: Path, most: int | None, turn: int) -> bytes:
     text = piece.text
     match piece.kind:
         case "file":
-            found = [text] if not glob_sign(text) else sorted(glob(text, root_dir=project))
+            found = [text] if not _has_sign(text) else sorted(glob(text, root_dir=project))
             if piece.otherwise is not None and not (found and all((project / each).is_file() for each in found)):
                 return piece.otherwise.encode()
             data = b"".join(_content(project / each, each) for each in found)
@@ -151,5 +133,5 @@ def _printed(piece: Piece, project: Path) -> bytes:
     return ran.out.rstrip(b"\n") if piece.bare else ran.out
 
 
-def glob_sign(text: str) -> bool:
+def _has_sign(text: str) -> bool:
     return any(sign in text for sign in "*?[")

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli
 from bridge.setups.prompted.calls import call_of
+from bridge.setups.prompted.files import own_script
 from bridge.setups.prompted.words import Words
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.clis import Cli
     from bridge.setups.prompted.calls import Call
+    from bridge.setups.prompted.words import Word
 
 _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|runner)", re.IGNORECASE)
 
@@ -21,6 +25,11 @@ _CHOICE = re.compile(r"(?:\w+_)?(?:tool|agent|cli|engine|provider|llm|backend|ru
 @dataclass
 class Script(Words):
     """A script with all that can be told of it: its tree, its words, its calls."""
+
+    @classmethod
+    def behind(cls, controller: Path, project: Path, *arguments: str) -> Script:
+        """The script that people had written, wherever it lies by now."""
+        return cls(own_script(controller), project, arguments)
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -36,6 +45,11 @@ class Script(Words):
         calls = sorted(self.calls, key=lambda call: (not call.taken, not call.headless))
         found = (call for cli in self.chosen for call in calls if call.cli is cli)
         return next(found, None) or next((call for call in calls if call.looped), None) or next(iter(calls), None)
+
+    @property
+    def prompt(self) -> Word:
+        """What that call gives its CLI; empty: nothing."""
+        return (self.by_default and self.by_default.prompt) or ()
 
     @property
     def chosen(self) -> list[Cli]:

@@ -98,13 +98,6 @@ def _is_yaml(text: str) -> bool:
     return _YAML.search(FENCE.sub("", text)) is not None  # Markdown may show an example
 
 
-def holds_list(text: str, name: str) -> bool:
-    """Say whether JSON is a list of tasks, an object that has one, or else nothing that could be meant for another
-    thing; raises ConfigurationError as `read_entries` does."""
-    value = parse(text, name).value
-    return not isinstance(value, dict) or any(key in value for key in LISTS)
-
-
 def read_entries(text: str, name: str) -> list[Entry]:
     """Read the entries, in the order of the file.
 
@@ -139,7 +132,9 @@ def read_entries(text: str, name: str) -> list[Entry]:
 
 
 def plan_in(text: str, name: str) -> Plan | None:
-    """Say how far a list has come; None: the text is an object of another shape, of which nobody can tell.
+    """Say how far a list has come, and which entry is next: the first by priority that is open, and waits for none.
+
+    None: the text is an object of another shape, of which nobody can tell.
 
     Raises:
         ConfigurationError: as for `read_entries`.
@@ -147,11 +142,7 @@ def plan_in(text: str, name: str) -> Plan | None:
     root = parse(text, name)
     if isinstance(root.value, dict) and not any(key in root.value for key in LISTS):
         return None
-    return plan_of(read_entries(text, name))
-
-
-def plan_of(entries: Sequence[Entry]) -> Plan:
-    """Say how far they have come, and which is next: the first by priority that is open, and waits for none."""
+    entries = read_entries(text, name)
     following = next(iter(in_order(entries)), None)
     done = sum(each.done for each in entries)
     return Plan(done, len(entries), following.label if following else None)

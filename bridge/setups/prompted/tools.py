@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.clis import cli_of_script, find_cli
+from bridge.clis import cli_of_script
 from bridge.setups.prompted.job import Tool
 
 if TYPE_CHECKING:
-    from bridge.clis import Cli
     from bridge.setups.options import RunOptions
     from bridge.setups.prompted.calls import Call
     from bridge.setups.prompted.script import Script
@@ -37,15 +35,3 @@ def tool_of(call: Call | None, options: RunOptions, default: str) -> Tool:
     if call is not None:
         return call.tool
     return Tool(program=asked_for(options) or default, on_stdin=True)
-
-
-def with_cli(options: RunOptions, cli: Cli) -> RunOptions:
-    """Ask for what ships for a CLI."""
-    if cli.driver is not None:
-        return replace(options, driver=cli.driver.name)
-    return replace(options, agent=cli.name)
-
-
-def cli_named(name: str) -> Cli | None:
-    """A CLI by what a controller's option calls it: its program, or the driver that ships."""
-    return find_cli(name) or cli_of_script(name)

@@ -67,6 +67,12 @@ def job(setup: Setup, options: RunOptions) -> Job:
     )
 
 
+def read_plan(setup: Setup) -> Plan | None:
+    """How far its tasks have come; None: there are none."""
+    tasks = read_tasks(setup.project, None)
+    return plan_of(tasks) if tasks else None
+
+
 @dataclass
 class _Run:
     """Where a run stands.

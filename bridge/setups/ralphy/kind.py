@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.plan import Plan
     from bridge.setups.model import Adopted, PlannedTask, Setup
-    from bridge.setups.options import RunOptions
-    from bridge.setups.prompted.job import Job
 
 NAME, SCRIPT = "ralphy", "ralphy.sh"
 CONFIG, PROGRESS = ".ralphy/config.yaml", ".ralphy/progress.txt"
@@ -32,7 +29,7 @@ BOX = re.compile(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
 
 def detect(folder: Path) -> Setup | None:
     """Its configuration is there."""
-    return None if missing(folder) else setup_at(NAME, folder, folder / SCRIPT, (CONFIG,))
+    return None if missing(folder) else setup_at(NAME, folder, folder, SCRIPT, (SCRIPT, CONFIG))
 
 
 def missing(folder: Path) -> tuple[str, ...]:
@@ -49,19 +46,6 @@ def _nothing_to_do(setup: Setup) -> Adopted:
     )
 
 
-def _job(setup: Setup, options: RunOptions) -> Job:
-    from bridge.setups.ralphy.job import job
-
-    return job(setup, options)
-
-
-def _read_plan(setup: Setup) -> Plan | None:
-    from bridge.setups.ralphy.tasks import plan_of, read_tasks
-
-    tasks = read_tasks(setup.project, None)
-    return plan_of(tasks) if tasks else None
-
-
 def _planned(text: str, name: str) -> Sequence[PlannedTask] | None:
     return None if BOX.search(text) else planned(text, name)
 
@@ -73,8 +57,8 @@ KIND = prompted_kind(
     signs=((CONFIG,),),
     detect=detect,
     missing=missing,
-    job=_job,
-    read_plan=_read_plan,
+    module="bridge.setups.ralphy.job",
+    called=None,
     notes=(PROGRESS,),
     options=(OPTIONS - {"prompt"}) | {"tasks", "task"},
     plan=PlanKind(files=LISTS, planned=_planned, ticked=partial(with_done, key="completed"), asks="task"),

@@ -9,16 +9,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bridge.clis import cli_of_script, find_cli
 from bridge.errors import ConfigurationError, SessionRefused
 from bridge.files import make_folder, read_bytes, usable, write_atomic
 from bridge.records import read_text
 from bridge.setups.options import RunOptions
-from bridge.setups.prompted.files import list_text, own_script, shown
+from bridge.setups.prompted.files import plan_text, shown
 from bridge.setups.prompted.job import Job
 from bridge.setups.prompted.prompts import can_be_had, file_prompt, pieces_prompt
 from bridge.setups.prompted.script import Script
 from bridge.setups.prompted.task_lists import parse, plan_in
-from bridge.setups.prompted.tools import asked_for, call_for, cli_named, tool_of, with_cli
+from bridge.setups.prompted.tools import asked_for, call_for, tool_of
 from bridge.setups.snarktank.kind import ARCHIVE, LAST_BRANCH, PRD, PROGRESS, SCRIPT, at, project_of
 from bridge.wording import one_line
 
@@ -47,7 +48,7 @@ def job(setup: Setup, options: RunOptions) -> Job:
         ConfigurationError: its stories can't be read, it has no prompt.
     """
     read_plan(setup)
-    script = _script(setup)
+    script = Script.behind(setup.controller, setup.project)
     call = call_for(script, options)
     tool = tool_of(call, options, next((cli.programs[0] for cli in script.chosen), TOOLS[0]))
     prompt, name = _prompt(setup, options, call, tool)
@@ -70,17 +71,13 @@ def job(setup: Setup, options: RunOptions) -> Job:
     )
 
 
-def _script(setup: Setup) -> Script:
-    return Script(own_script(setup.controller), setup.project)
-
-
 def read_plan(setup: Setup) -> Plan | None:
     """The stories; None: there are none.
 
     Raises:
         ConfigurationError: they can't be read.
     """
-    text = list_text(setup, PRD)
+    text = plan_text(setup, PRD)
     return None if text is None else plan_in(text, shown(setup, PRD))
 
 
@@ -98,7 +95,11 @@ def _prompt(setup: Setup, options: RunOptions, call: Call | None, tool: Tool) ->
     for each in dict.fromkeys((usual, *FILES.values())):
         if (setup.home / each).is_file():
             return file_prompt(setup.home / each, name := shown(setup, each)), name
-    others = [each.cli for each in _script(setup).calls if can_be_had(each.prompt, setup.project)]
+    others = [
+        each.cli
+        for each in Script.behind(setup.controller, setup.project).calls
+        if can_be_had(each.prompt, setup.project)
+    ]
     hint = "".join(f", or run what has one: --driver {cli.driver.name}" for cli in others[:1] if cli.driver)
     raise ConfigurationError(
         f"no prompt: looked for {' and '.join(shown(setup, each) for each in FILES.values())}\n"
@@ -141,7 +142,7 @@ def _folder_of(branch: str) -> str:
 
 
 def _branch(setup: Setup) -> str:
-    text = list_text(setup, PRD)
+    text = plan_text(setup, PRD)
     found = parse(text, PRD).get("branchName") if text else None
     return found if isinstance(found, str) else ""
 
@@ -175,9 +176,13 @@ def called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
             options = replace(options, max_iterations=int(word[:9]))
     if tool is None:
         return setup, options
-    known = dict.fromkeys((*TOOLS, *(call.cli.programs[0] for call in _script(setup).calls)))
-    cli = cli_named(tool)
+    known = dict.fromkeys(
+        (*TOOLS, *(call.cli.programs[0] for call in Script.behind(setup.controller, setup.project).calls))
+    )
+    cli = find_cli(tool) or cli_of_script(tool)
     if cli is None or cli.programs[0] not in known:
         expected = " or ".join(f"'{each}'" for each in known)
         raise SessionRefused(f"Error: Invalid tool '{tool}'. Must be {expected}.")
-    return setup, with_cli(options, cli)
+    if cli.driver is None:
+        return setup, replace(options, agent=cli.name)
+    return setup, replace(options, driver=cli.driver.name)

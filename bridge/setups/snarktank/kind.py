@@ -10,13 +10,9 @@ from bridge.setups.prompted.kind import prompted_kind
 from bridge.setups.prompted.task_lists import alone, planned, with_done
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.plan import Plan
     from bridge.setups.model import Setup
-    from bridge.setups.options import RunOptions
-    from bridge.setups.prompted.job import Job
 
 NAME, SCRIPT, PRD, PROGRESS = "snarktank", "ralph.sh", "prd.json", "progress.txt"
 PLACES = ("scripts/ralph", "ralph", ".ralph", "tools/ralph", ".agents/ralph", "")
@@ -45,17 +41,15 @@ def _is_one(folder: Path, home: Path) -> bool:
 
 def feeds_file(folder: Path, script: Path) -> bool:
     """Say whether a script gives its CLI a prompt file; else it carries the prompt itself."""
-    from bridge.setups.prompted.files import own_script
     from bridge.setups.prompted.script import Script
 
-    call = Script(own_script(script), folder).by_default
-    given = call.prompt if call is not None else None
-    return any(piece.kind == "file" and (folder / piece.text).is_file() for piece in given or ())
+    given = Script.behind(script, folder).prompt
+    return any(piece.kind == "file" and (folder / piece.text).is_file() for piece in given)
 
 
 def at(project: Path, home: Path) -> Setup:
     """The setup whose files lie there."""
-    return setup_at(NAME, project, home / SCRIPT, _BESIDE)
+    return setup_at(NAME, project, home, SCRIPT, (SCRIPT, *_BESIDE))
 
 
 def project_of(home: Path) -> Path:
@@ -74,24 +68,6 @@ def missing(folder: Path) -> tuple[str, ...]:
     return () if detect(folder) else (f"beside {SCRIPT} is none of {', '.join(_BESIDE)}",)
 
 
-def _job(setup: Setup, options: RunOptions) -> Job:
-    from bridge.setups.snarktank.job import job
-
-    return job(setup, options)
-
-
-def _read_plan(setup: Setup) -> Plan | None:
-    from bridge.setups.snarktank.job import read_plan
-
-    return read_plan(setup)
-
-
-def _called(controller: Path, words: Sequence[str]) -> tuple[Setup, RunOptions]:
-    from bridge.setups.snarktank.job import called
-
-    return called(controller, words)
-
-
 KIND = prompted_kind(
     name=NAME,
     title="snarktank's ralph",
@@ -99,9 +75,7 @@ KIND = prompted_kind(
     signs=(*((f"{place}/{SCRIPT}",) for place in PLACES[:-1]), (SCRIPT, PRD), (SCRIPT, "prompt.md")),
     detect=detect,
     missing=missing,
-    job=_job,
-    read_plan=_read_plan,
-    called=_called,
+    module="bridge.setups.snarktank.job",
     believed=(SCRIPT, "prompt.md", "CLAUDE.md", LAST_BRANCH, ARCHIVE),
     notes=(PROGRESS, LAST_BRANCH, f"{ARCHIVE}/"),
     plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone),
