@@ -175,6 +175,7 @@ DECIDABLE = {
     "umlauts": 'claude -p "für \\$ ünd “$1” 日本"',
 }
 BY_BASH_ALONE = {
+    "printf without a format": 'claude -p "$(printf --)"',
     "a program": 'claude -p "x $(./next.sh) y"',
     "backquotes": 'claude -p "x `date` y"',
     "a filter": 'claude -p "x $(cat prompt.md | sed s/it/that/) y"',
