@@ -137,14 +137,15 @@ def _folder_of(branch: str) -> str:
     >>> _folder_of("ralph/a/b"), _folder_of("../../x"), _folder_of("..")
     ('a/b', 'x', 'unnamed')
     """
-    parts = [part for part in branch.removeprefix("ralph/").split("/") if part not in ("", ".", "..")]
+    plain = "".join(each for each in branch.removeprefix("ralph/") if each.isprintable())
+    parts = [part for part in plain.split("/") if part not in ("", ".", "..")]
     return "/".join(part[:_LONGEST] for part in parts[:_DEEPEST]) or "unnamed"
 
 
 def _branch(setup: Setup) -> str:
     text = plan_text(setup, PRD)
     found = parse(text, PRD).get("branchName") if text else None
-    return found if isinstance(found, str) else ""
+    return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
 
 
 def _heading() -> str:
