@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.errors import SandboxUnavailable
 from bridge.git.immune import program
 from bridge.process.ask import ask
 from bridge.sandbox.boxed import Boxed, boxed
-from bridge.sandbox.contents import Contents, compose, search_path
+from bridge.sandbox.contents import Contents, Git, compose, search_path
 from bridge.sandbox.probes import probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from bridge.sandbox.guard import Guard
     from bridge.sandbox.settings import Wishes
@@ -39,8 +39,7 @@ class Box:
     wanted: Wishes
     protected: tuple[str, ...] = ()
     user: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
-    _git: list[Path] = field(default_factory=list, repr=False, compare=False)
-    _named: list[str] = field(default_factory=list, repr=False, compare=False)
+    _git: list[Git] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -68,7 +67,6 @@ class Box:
     def contents(self, programs: Sequence[str], env: Mapping[str, str], reads: Sequence[str] = ()) -> Contents:
         """Say what would be in it for these programs; `reads`: files that they read beside."""
         wanted = replace(self.wanted, read=(*self.wanted.read, *reads))
-        git = self.git_folders(env)
         return compose(
             self.project,
             wanted,
@@ -76,8 +74,7 @@ class Box:
             env=env,
             user=self.user,
             protected=self.protected,
-            git=git,
-            named=self._named,
+            git=self.git(env),
         )
 
     def command(
@@ -105,19 +102,22 @@ class Box:
 
         return Guard(self, env, logs)
 
-    def git_folders(self, env: Mapping[str, str]) -> list[Path]:
-        """The project's git folder and the one that all work trees share; asked once."""
-        env = self._outside(env)
-        git = program(env, self.project)
+    def git(self, env: Mapping[str, str]) -> Git:
+        """The repository that the project lies in; asked once."""
         if not self._git:
-            words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
-            ran = ask([git, *words], cwd=self.project, env=env, patience=_PATIENCE)
-            self._git.extend(dict.fromkeys(Path(line) for line in ran.text.splitlines()) if ran.ok else ())
-        if self._git and not self._named:
-            words = ("config", "--list", "--show-origin", "-z")
-            ran = ask([git, *words], cwd=self.project, env=env, patience=_PATIENCE)
-            self._named.extend(_named(ran.text.split("\0"), os.path.realpath(self.project)) if ran.ok else ())
-        return self._git
+            env, top = self._outside(env), os.path.realpath(self.project)
+            git = program(env, self.project)
+            words = ["--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-cdup"]
+            ran = ask([git, "rev-parse", *words], cwd=self.project, env=env, patience=_PATIENCE)
+            if not ran.ok:
+                return Git()
+            own, common, *up = ran.out.decode("utf-8", "surrogateescape").splitlines()
+            words = ["--list", "--show-origin", "-z"]
+            ran = ask([git, "config", *words], cwd=self.project, env=env, patience=_PATIENCE)
+            named = _named(ran.text.split("\0"), top) if ran.ok else []
+            tree = os.path.normpath(os.path.join(top, *up)) if up else ""
+            self._git.append(Git(tuple(dict.fromkeys((own, common))), tree, tuple(named)))
+        return self._git[0]
 
     def _outside(self, env: Mapping[str, str]) -> dict[str, str]:
         """The environment that boxes are made in, in which no program comes from the project."""

@@ -44,6 +44,21 @@ _OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.r
 """Where this program lies, which goes on running out here."""
 
 
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The repository that a project lies in.
+
+    Attributes:
+        folders: the git folder of its work tree, and the one that this shares with others.
+        tree: the top of the work tree; '': none.
+        named: files and folders that git's configuration names.
+    """
+
+    folders: tuple[str, ...] = ()
+    tree: str = ""
+    named: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
     """A policy, and what it can't hold.
@@ -67,8 +82,7 @@ def compose(
     env: Mapping[str, str],
     user: Mapping[str, str] | None = None,
     protected: Iterable[str] = (),
-    git: Sequence[Path] = (),
-    named: Iterable[str] = (),
+    git: Git = Git(),
 ) -> Contents:
     """Say what a turn in a project is to find.
 
@@ -78,8 +92,8 @@ def compose(
         env: what the turn would have outside, with what the project's settings say.
         user: of this process, by which is decided what is let in; None: the same.
         protected: paths in the project, relative to it, that the setup doesn't want to be written.
-        git: the git folder of the project's work tree, and the one that it shares with others.
-        named: files and folders that git's configuration names.
+        git: the repository that the project lies in. Above the project its work tree is read-only: nothing of it
+            is to look deleted to the next commit.
 
     Raises:
         ConfigurationError: a folder that is asked for isn't there, or is too much.
@@ -88,19 +102,28 @@ def compose(
     top, home = os.path.realpath(project), os.path.realpath(user.get("HOME") or str(Path.home()))
     clis = [cli for cli in map(find_cli, programs) if cli is not None]
     _check_project(top, home)
-    shared = [os.path.realpath(each) for each in git]
-    writable = [top, *shared, *_state(clis, home, user), *_asked(wanted.write, home, "write", project)]
+    git = Git() if _inside(home, [git.tree]) else git
+    shared, tree = [os.path.realpath(each) for each in git.folders], os.path.realpath(git.tree or top)
+    if not _inside(top, [tree]) or (shared and _inside(shared[0], [top])):
+        tree = top  # whatever a repository says that may be the agent's
+    asked = [*_asked(wanted.write, home, "write", project)]
+    writable = [top, *shared, *_state(clis, home, user), *asked]
     readable = [] if wanted.image else [*_programs(programs, user, home)]
     readable += _asked(wanted.read, home, "read", project)
     readable += [os.path.join(home, each) for each in _GIT_IDENTITY]
-    guarded = [os.path.join(top, each) for each in (*_PROTECTED, *protected)]
+    readable += [tree]
+    around = [each for each in _above(top, [tree]) if _inside(each, writable)]
+    guarded = [os.path.join(folder, each) for folder in (top, *around, *asked) for each in _PROTECTED]
+    guarded += [os.path.join(top, each) for each in protected]
     repositories = [*shared, *(_modules(shared[-1]) if shared else ())]
     guarded += [os.path.join(folder, each) for folder in repositories for each in _GIT_PROTECTED]
     guarded += [each for cli in clis for each in _protected(cli, home, user)]
     guarded += [os.path.join(top, ".git")] if os.path.isfile(os.path.join(top, ".git")) else []
     # What this machine goes by may lie in what turns may write to: programs on PATH, this one, git's includes.
     guarded += [
-        each for each in (*search_path(user), *search_path(env), *named) if each != top and _inside(each, writable)
+        each
+        for each in (*search_path(user), *search_path(env), *git.named)
+        if each != top and _inside(each, writable)
     ]
     fixed = [each for each in _OURS if _inside(each, writable)] + [*_others(shared)]
     there = [each for each in dict.fromkeys(guarded) if os.path.lexists(each)]

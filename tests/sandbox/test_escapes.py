@@ -443,6 +443,41 @@ def test_a_work_tree_is_not_written_from_another(attack_of: Callable[[str], Atta
     assert made.git("log", "--format=%an", "-1", "one") == "Zoë\n"
 
 
+def test_in_a_part_of_a_repository_all_of_it_is_seen_and_that_part_is_committed(tmp_path: Path) -> None:
+    top, home = tmp_path / "home/r", tmp_path / "home"
+    _write(home / ".gitconfig", "[user]\nname = Zoë\nemail = zoe@example.org\n")
+    for name in ("above.txt", "lib/code", "part/own", "part/deep/x", ".envrc"):
+        _write(top / name, "first\n")
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=top, env=env, check=True)
+    tries = {
+        "all are seen": 'test -z "$(git status --porcelain)" && grep -q first ../lib/code',
+        "all of it committed": "echo x > own; git commit -qam x",
+        "all of it added": "echo y > y; git add -A :/; git commit -qm y",
+        "above": "echo z > ../above.txt",
+        "beside": "echo z > ../new",
+        "another's setting": "echo z >> ../.envrc",
+        "a hook": "echo : > ../.git/hooks/post-commit",
+    }
+    script = "".join(f'(eval {shlex.quote(code)}) 2>/dev/null && echo "{name}"\n' for name, code in tries.items())
+
+    def done(wanted: Wishes) -> set[str]:
+        boxed = Box(top / "part", wanted).command([shutil.which("bash") or "", "-c", script], env)
+        ran = ask(boxed.argv, cwd=top / "part", env=boxed.env, patience=30)
+        return {*ran.text.splitlines()}
+
+    assert done(Wishes(provider="bwrap")) == {*list(tries)[:3]}
+    changed = ["git", "diff", "--name-status", "HEAD~2", "HEAD"]
+    shown = subprocess.run(changed, cwd=top, env=env, check=True, capture_output=True, text=True).stdout
+    assert shown == "M\tpart/own\nA\tpart/y\n"
+    assert done(Wishes(provider="bwrap", write=(str(top),))) >= {"above", "beside"}
+    assert (top / ".envrc").read_text() == "first\n"
+    subprocess.run(["git", "init", "-q"], cwd=home, env=env, check=True)
+    shutil.rmtree(top / ".git")
+    assert not done(Wishes(provider="bwrap")) & {*list(tries)[:3]}  # a repository that is the home isn't let in
+
+
 # -- what an honest one must be able to do ----------------------------------------------------------------
 
 HONEST = {

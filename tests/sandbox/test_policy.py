@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.sandbox import bwrap
-from bridge.sandbox.contents import compose
+from bridge.sandbox.contents import Git, compose
 from bridge.sandbox.settings import Wishes, wishes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def composed(home: Path, wanted: Wishes | None = None, **env: str):  # type: ign
     work = home / "work"
     return compose(
         work, wanted or Wishes(provider="bwrap"), programs=["claude"], env=environment(home, **env),
-        protected=("loop.sh", ".ralph/logs"), git=[work / ".git"],
+        protected=("loop.sh", ".ralph/logs"), git=Git((str(work / ".git"),), str(work)),
     )  # fmt: skip
 
 
@@ -64,6 +64,13 @@ def test_what_the_host_or_the_user_runs_later_can_only_be_read_or_is_looked_for(
 
 def test_folders_of_what_is_protected_are_mount_points_so_that_nobody_renames_them(home: Path) -> None:
     assert {str(home / "work/.claude"), str(home / "work/.git")} <= {*composed(home).policy.writable}
+
+
+def test_no_repository_of_the_agents_own_makes_more_of_this_machine_seen(home: Path) -> None:
+    for tree in (home, home / "other", home.parent, home / "work/sub"):
+        git = Git((str(home / "work/.git"),), str(tree))
+        policy = compose(home / "work", Wishes(), programs=[], env=environment(home), git=git).policy
+        assert str(tree) not in policy.readable, tree
 
 
 def test_state_that_lies_elsewhere_is_let_in_and_protected_there(home: Path) -> None:
