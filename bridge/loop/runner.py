@@ -121,7 +121,7 @@ class _Loop(Generic[S, O]):
         self.begun = 0
         self.began = clock.monotonic()
         box = settings.box
-        self.guard: Guard | None = None if box is None else box.guard(settings.environment, self.store.logs)
+        self.guard: Guard | None = None if box is None else box.guard(self.store.logs)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         self.settings.caps.check(self.tool.name)
@@ -280,8 +280,6 @@ class _Loop(Generic[S, O]):
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
-        if self.guard is not None:
-            self.guard.before(command.argv[:1])  # checks and reviews run there, too
         outcome = self.handler.check(outcome, turn)
         self.state, decision = self.policy.decide(self.state, outcome, self._moment())
         worked = watch.worked(turn, outcome) if self.settings.limits.max_idle else None
@@ -345,10 +343,7 @@ class _Loop(Generic[S, O]):
                     event = self._started(request, command, plan, tree)
                 elif isinstance(event, RunProgress):
                     self.active.renew()
-                began = isinstance(event, IterationStarted)
                 yield from self._tell(event)
-                if began and self.guard is not None:
-                    self.guard.before(command.argv[:1])
 
     def _started(
         self, request: TurnRequest, command: Command, plan: Plan | None, tree: TreeState | None

@@ -40,6 +40,7 @@ class Box:
     protected: tuple[str, ...] = ()
     user: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
     _git: list[Git] = field(default_factory=list, repr=False, compare=False)
+    _guard: list[Guard] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -94,13 +95,20 @@ class Box:
         found = self.contents(
             [argv[0], *also], env, (*(each for each in argv[1:2] if os.path.isfile(each)), *reads)
         )
+        for guard in self._guard:
+            guard.before(found)
         return boxed(self.wanted.provider, found.policy, argv, self._outside(env), found.absent)
 
-    def guard(self, env: Mapping[str, str], logs: Path) -> Guard:
-        """Give what looks behind the turns of a run, for what the box can't hold; see there."""
+    def guard(self, logs: Path) -> Guard:
+        """Give what looks behind all that is put into it from now on, for what a box can't hold; see there.
+
+        Args:
+            logs: the folder of the run's logs.
+        """
         from bridge.sandbox.guard import Guard
 
-        return Guard(self, env, logs)
+        self._guard[:] = [Guard(self.project, logs)]
+        return self._guard[0]
 
     def git(self, env: Mapping[str, str]) -> Git:
         """The repository that the project lies in; asked once."""

@@ -18,10 +18,10 @@ from bridge.files import observed, usable
 from bridge.sandbox.seen import Seen, look, put_back, set_aside, unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.sandbox.box import Box
+    from bridge.sandbox.contents import Contents
 
 _MOST_FILES = 200_000
 _MOST_SECONDS = 5.0
@@ -36,15 +36,13 @@ class Guard:
     """Of one run's turns: :meth:`before` and :meth:`after` enclose what runs in the box.
 
     Args:
-        box: that they run in.
-        env: of this process.
+        project: that they run in.
         logs: the folder of the run's logs, where what is taken away goes.
     """
 
-    def __init__(self, box: Box, env: Mapping[str, str], logs: Path) -> None:
-        self._box, self._env = box, env
-        self._top, self._logs = os.path.realpath(box.project), os.path.realpath(logs)
-        self._writable: list[str] = []
+    def __init__(self, project: Path, logs: Path) -> None:
+        self._top, self._logs = os.path.realpath(project), os.path.realpath(logs)
+        self._writable: set[str] = set()
         self._seen: dict[str, Seen] = {}
         self._parents: dict[str, Seen] = {}
         self._written: dict[str, bytes | None] = {}
@@ -52,22 +50,25 @@ class Guard:
         self._held = ExitStack()
         self._armed = False
 
-    def before(self, programs: Sequence[str]) -> None:
-        """Take in how things are; what the functions of :mod:`bridge.files` write from now on is remembered."""
-        self._held.close()
-        self._written = {}
-        contents = self._box.contents(programs, self._env)
-        writable = contents.policy.writable
-        self._writable = [each for each in writable if not any(each.startswith(f"{above}/") for above in writable)]
+    def before(self, contents: Contents) -> None:
+        """Take in how things are; what the functions of :mod:`bridge.files` write from now on is remembered.
+
+        A box calls this whenever something is put into it: of what an earlier one may have changed since the last
+        :meth:`after`, nothing is taken in anew.
+        """
+        if not self._armed:
+            self._writable, self._seen, self._parents, self._written = set(), {}, {}, {}
+            self._held.enter_context(observed(self._written.__setitem__))
+            self._armed = True
+        self._writable.update(contents.policy.writable)
         paths = {each for each in contents.guarded if os.path.basename(each) != _SHOWN}
         paths |= {os.path.realpath(each) for each in paths if os.path.islink(each)}
-        self._parents = {each: look(each, most=0) for path in paths for each in _parents(path, self._top)}
-        self._seen = {each: look(each, without=self._logs) for each in sorted(paths)}
-        for each in self._seen:  # held open, an inode can't become another file's
-            with suppress(OSError):
-                self._held.callback(os.close, os.open(each, _HELD))
-        self._held.enter_context(observed(self._written.__setitem__))
-        self._armed = True
+        for path in sorted(paths - self._seen.keys()):
+            for each in _parents(path, self._top):
+                self._parents.setdefault(each, look(each, most=0))
+            self._seen[path] = look(path, without=self._logs)
+            with suppress(OSError):  # held open, an inode can't become another file's
+                self._held.callback(os.close, os.open(path, _HELD))
 
     def after(self, turn: int, *, walk: bool = True) -> Iterator[str]:
         """Undo what wasn't the turn's to change, and give a sentence about each.
@@ -119,7 +120,7 @@ class Guard:
     def _walked(self, since: int, aside: str) -> Iterator[str]:
         """Look for files that run as their owner, whoever starts them, and for pipes where git would wait."""
         until, left = time.monotonic() + _MOST_SECONDS, _MOST_FILES
-        folders = [*self._writable]
+        folders = [each for each in self._writable if not any(each.startswith(f"{e}/") for e in self._writable)]
         while folders:
             folder = folders.pop()
             for entry in _entries(folder, since):

@@ -11,7 +11,6 @@ import pytest
 from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.sandbox.box import Box
-from bridge.sandbox.guard import Guard
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 from tests.cli.conftest import Project
@@ -47,8 +46,9 @@ def project(tmp_path: Path) -> Path:
 def said(project: Path, tmp_path: Path, act: Callable[[], object]) -> list[str]:
     """What a guard says of a turn in which something happens."""
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    guard = Guard(Box(project, Wishes(provider="bwrap"), PROTECTED), env, project / ".ralph/logs")
-    guard.before([])
+    box = Box(project, Wishes(provider="bwrap"), PROTECTED)
+    guard = box.guard(project / ".ralph/logs")
+    box.command(["true"], env)
     act()
     found = list(guard.after(1))
     assert list(guard.after(1)) == []  # nothing is armed
@@ -151,9 +151,10 @@ def test_bits_of_this_turn_are_cleared_and_pipes_where_git_reads_are_moved(proje
     old.write_text("x")
     old.chmod(0o4755)
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    guard = Guard(Box(project, Wishes(provider="bwrap")), env, project / ".ralph/logs")
+    box = Box(project, Wishes(provider="bwrap"))
+    guard = box.guard(project / ".ralph/logs")
     guard._since = os.stat(old).st_ctime_ns + 1
-    guard.before([])
+    box.command(["true"], env)
     (project / "bin").mkdir()
     for name, mode in (("one", 0o4755), ("two", 0o2755), ("three", 0o755)):
         (project / "bin" / name).write_text("x")
