@@ -53,6 +53,8 @@ class LoopOptions(TypedDict, total=False):
     sandbox_env: Sequence[str]
     sandbox_network: str | None
     sandbox_image: str | None
+    fallback: str | None
+    escalate: str | None
     settings: Mapping[str, str]
 
 
@@ -125,6 +127,8 @@ class Loop(EventStream[LoopEnded]):
             sandbox_write, sandbox_env: folders that it may write to, variables that it gets, beside its own.
             sandbox_network: ``on``, ``off``, or hosts, separated by commas (srt).
             sandbox_image: of a container (docker, podman), with the CLI in it; default: this machine's programs.
+            fallback: tools for the turns while those before them are at a limit: ``driver:codex,agent:claude``.
+            escalate: a tool for what so many turns have not done: ``3:driver:claude-code@opus``.
             settings: globals for the script.
 
         Raises:

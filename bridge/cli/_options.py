@@ -14,6 +14,7 @@ from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES
 from bridge.setups import PLAIN, kinds
 from bridge.setups.boxes import OPTIONS as SANDBOX
+from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
 from bridge.setups.unserved import OPTIONS as UNSERVED
@@ -85,6 +86,7 @@ notify_options = _each(
 )  # fmt: skip
 """Whom to tell; `taken_notify` reads them."""
 sandbox_options = run_options(*SANDBOX)
+crew_options = run_options(*CREW)
 caps_options = _each(run_options(*VARIABLES), notify_options)
 unserved_options = _each(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
 """What asks for what no loop of ours does: refused with the reason."""

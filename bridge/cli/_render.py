@@ -186,7 +186,8 @@ class Renderer:
             return
         plan = event.outcome.plan
         progress = f" · {plan.done} of {plan.total} tasks ticked" if plan and plan.total else ""
-        session = f" · session {event.outcome.session_id}" if event.outcome.session_id else ""
+        left = event.turn.session if event.turn is not None else event.outcome.session_id
+        session = f" · session {left}" if left else ""
         ran_out = " (it ran out of time, with work done)" if event.outcome.productive else ""
         made = f"{work_of(event)}{progress}{session}{_refused(event)}"
         say(f"{where} {style('done', 'green')} in {took}{ran_out}{made}")

@@ -16,6 +16,7 @@ from bridge.cli._terminal import print_json, say
 from bridge.loop.caps import VARIABLES
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.setups.boxes import OPTIONS as SANDBOX
+from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.options import RunOptions
 from bridge.setups.wiggum.outer import OuterState
 from bridge.wording import duration
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _RUN_OPTIONS = (
     *("driver", "agent", "live", "timeout", "retry_delay", "max_iterations", "max_minutes", "promise", "settings"),
-    *(*VARIABLES, *SANDBOX),
+    *(*VARIABLES, *CREW, *SANDBOX),
 )
 _OUTER_ONLY = (
     "driver",
@@ -39,6 +40,7 @@ _OUTER_ONLY = (
     "max_tokens",
     "tokens_per_hour",
     "notify",
+    *CREW,
     *SANDBOX,
 )
 

@@ -15,6 +15,7 @@ from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._options import (
     caps_options,
+    crew_options,
     project_folder,
     project_option,
     run_options,
@@ -83,6 +84,7 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @run_options("calls", "live", "promise", "timeout", "retry_delay", "max_failures", "max_idle", "resume", "push")
 @run_options("allowed_tools", "agent", "process", "strict", "lift")
 @unserved_options
+@crew_options
 @sandbox_options
 @run_options("dry_run")
 @settings_option

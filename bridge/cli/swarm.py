@@ -14,6 +14,7 @@ from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import (
     caps_options,
+    crew_options,
     notify_options,
     project_folder,
     project_option,
@@ -28,6 +29,7 @@ from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
 from bridge.setups.boxes import OPTIONS as SANDBOX
+from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ _above_zero = click.FloatRange(0, min_open=True)
 @click.option("--max-iterations", type=click.IntRange(0), metavar="N",
               help="Stop each loop after so many iterations; 0: as the setup has it.  [default: 50 for bmalph and"
               " frankbria, else the setup's]")  # fmt: skip
+@crew_options
 @sandbox_options
 @settings_option
 @summary_option
@@ -136,7 +139,7 @@ def run(context: click.Context, /, **given: Any) -> int:
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
     options = _run_options(context)
-    for name in ("driver", "agent", "prompt", "max_iterations", "settings", *SANDBOX):
+    for name in ("driver", "agent", "prompt", "max_iterations", "settings", *CREW, *SANDBOX):
         if (value := given.pop(name)) or value == 0:
             options[name] = value
     with _ended_in_order(), notifying(taken_notify(given)):

@@ -1,6 +1,7 @@
 """What the loop reports to its host: one stream of small facts. Who prints, renders; the loop prints nothing.
 
-Some are recorded by the store and never yielded: LoopInterrupted, RunOpened, RunNote, TurnPrepared, TurnRecorded.
+Some are recorded by the store and never yielded: CrewStands, LoopInterrupted, RunOpened, RunNote, TurnPrepared,
+TurnRecorded.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ __all__ = [
     "OutputText",
     "ProgramEnded",
     "RunProgress",
+    "ToolChanged",
     "Waiting",
     "interruption",
 ]
@@ -100,6 +102,27 @@ class IterationEnded(LoopEvent):
     turn: TurnRecord | None = None
     session_id: str | None = None
     worked: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChanged(Notice):
+    """Another tool runs the next turns.
+
+    Attributes:
+        tool, before: which, and which one did, such as ``driver codex``.
+        why: what for, in words.
+    """
+
+    tool: str
+    before: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrewStands(LoopEvent):
+    """How the loop's tools stand behind a turn, for a run that goes on with this one. Recorded, never yielded."""
+
+    document: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ class PlanPolicy(Generic[S, P]):
 
     def decide(self, state: S, outcome: P, at: Moment) -> tuple[S, Decision]:
         failure = outcome.failure
-        session = _session(state, outcome)
+        session = session_after(state, outcome)
         if failure is not None and outcome.limit is not None and not outcome.timed_out:
             after = replace(state, limits=state.limits + 1, session_id=session)
             return after, plan_done(outcome.plan) or self._limited(after, outcome, at)
@@ -253,7 +253,7 @@ def plan_done(plan: Plan | None) -> Decision | None:
     return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")
 
 
-def _session(state: LoopState, outcome: Outcome) -> str | None:
+def session_after(state: LoopState, outcome: Outcome) -> str | None:
     """Give the session to go on with: the one that the turn left, and no older one.
 
     A turn that failed or was cut off is repeated with the session that it was given, unless that is dead.
@@ -268,7 +268,7 @@ def _session(state: LoopState, outcome: Outcome) -> str | None:
     return outcome.session_id or state.session_id
 
 
-_MARGIN = 5.0
+MARGIN = 5.0
 """Seconds: a provider's clock and ours differ."""
 
 
@@ -291,9 +291,9 @@ def limit_wait(limit: Limit, pauses: Pauses, times: int = 1, *, now: float | Non
         now: seconds since the epoch; None: the present time.
     """
     if limit.resets_at is not None:
-        left = limit.resets_at - (time.time() if now is None else now) + _MARGIN
+        left = limit.resets_at - (time.time() if now is None else now) + MARGIN
         # A CLI may go on naming a reset that has passed: then that says no more than "not now".
-        return max(left, pauses.retry) if left > 0 else back_off(pauses.retry or _MARGIN, times, pauses.retry_max)
+        return max(left, pauses.retry) if left > 0 else back_off(pauses.retry or MARGIN, times, pauses.retry_max)
     if limit.kind == "rate":  # too many requests just now: over soon
         return min(back_off(pauses.retry, times, pauses.retry_max), pauses.limit)
     return pauses.limit

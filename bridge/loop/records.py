@@ -45,6 +45,7 @@ class TurnRecord:
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
         cached_tokens: read from the provider's cache; whether the input's count has them in it differs from tool to
             tool.
+        tool: which one, of a loop that has several; '': the run's.
     """
 
     turn: int
@@ -65,6 +66,7 @@ class TurnRecord:
     plan: tuple[int, int] | None = None
     head: str | None = None
     permanent: str | None = None
+    tool: str = ""
 
     @property
     def failed(self) -> bool:
@@ -158,6 +160,8 @@ def facts(record: TurnRecord) -> dict[str, Any]:
     found = asdict(record)
     if record.permanent is None:
         del found["permanent"]
+    if not record.tool:
+        del found["tool"]
     return found
 
 

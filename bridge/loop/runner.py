@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from bridge.errors import BridgeError
 from bridge.git.repository import Repository
 from bridge.loop.caps import Tally
+from bridge.loop.crew import Crew
 from bridge.loop.events import (
+    CrewStands,
     DenialHelp,
     IterationEnded,
     IterationStarted,
@@ -31,6 +33,7 @@ from bridge.loop.events import (
     RunNote,
     RunOpened,
     RunProgress,
+    ToolChanged,
     TurnPrepared,
     TurnRecorded,
     Waiting,
@@ -43,6 +46,8 @@ from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.records import TurnRecord, begun, interrupted
 from bridge.loop.runs import Pause
 from bridge.loop.standstill import Standstill, WorkWatch, sentence
+from bridge.loop.store import CREW
+from bridge.records import read_object
 from bridge.turn.tool import Command, CommandBuilt, run_turn
 
 if TYPE_CHECKING:
@@ -107,6 +112,7 @@ class _Loop(Generic[S, O]):
         clock: Clock,
     ) -> None:
         self.tool = tool
+        self.crew = Crew(tool, settings)
         self.policy = policy
         self.handler, self.store = handler, handler.store
         self.settings = settings
@@ -124,15 +130,16 @@ class _Loop(Generic[S, O]):
         self.guard: Guard | None = None if box is None else box.guard(self.store.logs)
 
     def run(self) -> Generator[LoopEvent, None, None]:
-        self.settings.caps.check(self.tool.name)
-        box = self.settings.box
-        tool = self.tool.name if box is None else f"{self.tool.name} in {box.name}"
-        facts = {"project": str(self.settings.project), "tool": tool}
+        facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
         self.notifier = Notifier(facts, self.settings.env or os.environ)
-        with self.active:
-            if box is not None:  # before its records are begun, which name it
-                self.active.uses(f"{self.active.tool} in {box.name}")
+        with self.crew, self.active:
+            for name in self.crew.names:
+                self.settings.caps.check(name)
+            if self.settings.box is not None:  # before its records are begun, which name it
+                self.active.uses(self._shown(self.active.tool))
             self.store.open(self.active, self.state)
+            if not self.crew.alone:
+                self.crew.take_over(read_object(self.store.folder / CREW), self._now())
             notices = self.handler.open(self.active)
             self.store.record(RunOpened(self.active.before))
             self.active.capped(self.settings.caps.named())
@@ -235,7 +242,7 @@ class _Loop(Generic[S, O]):
             plan = self.handler.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment())
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
-                decision = self._capped() or (yield from self._iterate(plan))
+                decision = self._capped() or self.crew.wait(self._now()) or (yield from self._iterate(plan))
             if decision.verdict is Verdict.CONTINUE and decision.wait and (capped := self._capped()):
                 decision = capped  # rather than wait for a turn that may not start
             if decision.verdict is not Verdict.CONTINUE:
@@ -246,7 +253,9 @@ class _Loop(Generic[S, O]):
         return self.settings.caps.reached(self.tally.spent, self.tally.untold, self.clock.now())
 
     def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
-        session = self.state.session_id if self.sessions else None
+        yield from self._change_tools(plan)
+        sessions = self.settings.resume and self.tool.supports_sessions()
+        session = self.crew.session(self.tool.name, self.state.session_id) if sessions else None
         tree = self.repository.look()
         watch = WorkWatch(self.settings, self.handler.progress, tree)
         request = replace(
@@ -267,7 +276,7 @@ class _Loop(Generic[S, O]):
             command=command,
             result=result,
             plan=plan,
-            sessions=self.sessions,
+            sessions=sessions,
             now=self.clock.now(),
             seconds_left=self._turn_seconds(),
             repository=self.repository,
@@ -280,17 +289,22 @@ class _Loop(Generic[S, O]):
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
-        outcome = self.handler.check(outcome, turn)
+        real = self.handler.check(outcome, turn)
+        own_session = self.state.session_id
+        outcome = self.crew.took(self.tool.name, real, self._now(), own_session=own_session)
         self.state, decision = self.policy.decide(self.state, outcome, self._moment())
         worked = watch.worked(turn, outcome) if self.settings.limits.max_idle else None
         self.standstill, self.permanent = self.standstill.after(outcome, worked), outcome.permanent
         cli = os.path.basename(command.argv[0]) if command.argv else self.tool.name
         decision = self.standstill.judge(decision, outcome, self.settings.limits, cli)
+        decision = self.crew.instead(decision, self.tool.name, self._now())
         for line in self.handler.keep(self.state, outcome, decision):
             yield from self._tell(Notice(line))
         seconds = self.clock.monotonic() - began
         before = self.tally.spent
-        record = self._counted(turn, outcome, seconds)
+        record = self._counted(turn, real, seconds)
+        if not self.crew.alone:
+            self.store.record(CrewStands(self.crew.document()))
         for line in self.settings.caps.warnings(before, self.tally.spent):
             yield from self._tell(Notice(line))
         self.under_way = None
@@ -305,7 +319,7 @@ class _Loop(Generic[S, O]):
                 stderr=request.logs.stderr,
                 sessions=self.sessions,
                 turn=record,
-                session_id=request.session,
+                session_id=request.session if self.tool is self.crew.own else own_session,
                 worked=watch.worked(turn, outcome),
             )
         )
@@ -320,6 +334,23 @@ class _Loop(Generic[S, O]):
             self.state = yield from self._between(outcome, turn)
         yield from self._undone(request.number, walk=False)
         return decision
+
+    def _change_tools(self, plan: Plan | None) -> Generator[LoopEvent, None, None]:
+        """Have the tool whose turn it is at work from now on."""
+        before, now = self.crew.at_work, self._now()
+        name = self.crew.choose(plan, now) or before
+        if name == before:
+            return
+        why = self.crew.why(name, now)
+        self.crew.at_work, self.tool = name, self.crew.tool(name)
+        self.active.uses(self._shown(name))
+        self._note("tool", tool=name, before=before, why=why)
+        yield from self._tell(
+            ToolChanged(f"{name} takes over from {before}: {why}", tool=name, before=before, why=why)
+        )
+
+    def _shown(self, name: str) -> str:
+        return name if self.settings.box is None else f"{name} in {self.settings.box.name}"
 
     def _undone(self, turn: int, *, walk: bool = True) -> Generator[LoopEvent, None, None]:
         """Put back what a turn in a box had no business to change, before anybody reads it."""
@@ -351,7 +382,9 @@ class _Loop(Generic[S, O]):
         output = request.logs.for_people
         self.active.turn(request.number)
         self.begun = request.number
-        self.under_way = begun(request.number, self._now(), output, self.settings.project)
+        self.under_way = replace(
+            begun(request.number, self._now(), output, self.settings.project), tool=self._recorded_tool()
+        )
         head = tree.head if tree else ""
         return IterationStarted(
             request.number, command.argv, request.session, command.live, plan, output, self.state, head
@@ -372,7 +405,10 @@ class _Loop(Generic[S, O]):
         record = turn.record(
             outcome, seconds, now=self._now(), plan=self.handler.progress(), project=self.settings.project
         )
-        return self._keep(record, outcome)
+        return self._keep(replace(record, tool=self._recorded_tool()), outcome)
+
+    def _recorded_tool(self) -> str:
+        return "" if self.crew.alone else self._shown(self.tool.name)
 
     def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:
         usage = outcome.analysis.usage if outcome is not None and outcome.analysis else None

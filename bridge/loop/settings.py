@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.git.repository import Files
+    from bridge.loop.crew import Reserves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class LoopSettings(TurnSettings):
         timeout: seconds that one turn may take, or None.
         caps: what the run may use.
         files: which of the project's files are no work.
+        reserves: further tools; None: there are none.
     """
 
     prompt: str = ".ralph/PROMPT.md"
@@ -43,6 +45,7 @@ class LoopSettings(TurnSettings):
     timeout: float | None = None
     caps: Caps = field(default_factory=Caps)
     files: Files = ALL_WORK
+    reserves: Reserves | None = None
 
 
 VARIABLES = {

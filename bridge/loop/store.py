@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridge import records, timestamps
 from bridge.files import make_folder, usable
 from bridge.loop.events import (
+    CrewStands,
     DenialHelp,
     IterationEnded,
     IterationStarted,
@@ -106,6 +107,10 @@ _RECORDS = (
 )
 """Of every loop, in the folder of its logs."""
 
+CREW = ".ralph_bridge.crew.json"
+_STATE = (StateFile(CREW, (CrewStands,), lambda facts: facts.event.document),)
+"""Of every loop, in its folder."""
+
 
 class Store:
     """Writes the files of one run, each atomically, in the order of their table, before anybody sees the event.
@@ -139,7 +144,7 @@ class Store:
         self.folder = folder
         self.logs = folder / "logs" if logs is None else logs
         self.now = now
-        self._tables = ((self.logs, _RECORDS), (folder, tuple(files)))
+        self._tables = ((self.logs, _RECORDS), (folder, (*_STATE, *files)))
         self._setup = setup
         self._log = log
         self._title = live

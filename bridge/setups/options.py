@@ -49,6 +49,11 @@ class Option:
     elsewhere: str = ""
 
     @property
+    def line(self) -> str:
+        """Its line in the help of a controller, without the end."""
+        return self.help[:1].lower() + self.help[1:].removesuffix(".")
+
+    @property
     def annotation(self) -> str:
         return f"{self.type} | None" if self.optional else self.type
 
@@ -142,6 +147,11 @@ class RunOptions:
         None, "--sandbox-network", "on|off|HOSTS", "Whether the box reaches the network.  [default: on]")
     sandbox_image: str | None = _option(
         None, "--sandbox-image", "NAME", "A container's image, the CLI in it.  [default: this machine's programs]")
+    fallback: str | None = _option(
+        None, "--fallback", "TOOL[,TOOL]",
+        "Tools for the turns while those before them are at a limit, such as driver:codex.")
+    escalate: str | None = _option(
+        None, "--escalate", "N:TOOL", "A tool for a task that N turns have not done, or after N failures in a row.")
     settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
     given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
     # fmt: on

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.agent import Elsewhere
 from bridge.errors import HookExited, HookTimeout, ProgramNotFound
-from bridge.files import descriptor, open_file, usable
+from bridge.files import ANYWHERE, descriptor, open_file, read_bytes, usable
 from bridge.process.argv import resolve
 from bridge.process.leftovers import MARK
 from bridge.shell.protocol import quote
@@ -110,6 +110,10 @@ class AgentTool(Tool):
             bridge.errors.HookExited: the hook before it called ``exit``, which ends the loop.
             bridge.errors.BridgeError: the program can't be started, in the first turn; a file can't be written.
         """
+        with _with_words(request, self._settings) as request:
+            return (yield from self._run(request))
+
+    def _run(self, request: TurnRequest) -> Generator[Event, None, TurnResult]:
         agent, logs = self.agent, request.logs
         agent.shell.update(
             {
@@ -219,6 +223,20 @@ class AgentTool(Tool):
         yield from map(Notice, notices)
         if self._as_controller:
             yield from hook_texts(stdout, stderr)
+
+
+@contextmanager
+def _with_words(request: TurnRequest, settings: TurnSettings) -> Iterator[TurnRequest]:
+    """Put what this turn alone is told in front of its prompt, in a file of its own."""
+    if not request.added:
+        yield request
+        return
+    with tempfile.NamedTemporaryFile(prefix="ralph-bridge-prompt-", suffix=".md") as file:
+        with usable("the prompt"):
+            prompt = read_bytes(settings.project / request.prompt, root=ANYWHERE)
+            file.write(request.added.encode("utf-8", "surrogateescape") + b"\n\n" + prompt)
+            file.flush()
+        yield replace(request, prompt=file.name, added="")
 
 
 @contextmanager

@@ -176,9 +176,8 @@ class DriverTool:
         """
         settings = self._settings
         try:
-            command = build_command(
-                self.driver, settings, request.prompt, context=request.context, session=request.session
-            )
+            context = "\n\n".join(filter(None, (request.context, request.added)))
+            command = build_command(self.driver, settings, request.prompt, context=context, session=request.session)
             env = settings.environment
             if settings.box is None or not settings.box.has_programs:
                 check_sizes(resolve(command.argv, cwd=settings.project, env=env), env)

@@ -57,6 +57,7 @@ class TurnRequest:
         prompt: the prompt file as the tool gets to see it, relative to the project or absolute.
         logs: where its output goes.
         context: what the agent is told beside its prompt.
+        added: what it is told in this turn alone, by whichever way its tool has.
         session: the session to resume, or None.
         attempt: how often this iteration was tried before.
         first: no turn of this loop has run yet: what can't be started is an error and not a failed turn.
@@ -72,6 +73,7 @@ class TurnRequest:
     prompt: str
     logs: TurnLogs
     context: str = ""
+    added: str = ""
     session: str | None = None
     attempt: int = 0
     first: bool = True

@@ -12,12 +12,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bridge.setups.crew import OPTIONS as CREW
+from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.settings import GivenOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from bridge.setups.options import RunOptions
     from bridge.setups.settings import SettingKey
 
 
@@ -124,6 +125,7 @@ OWN: tuple[Flag, ...] = (
             expected="a whole number, at least 1"),
     flag("--max-minutes", "MIN", "end after MIN minutes (never)", check=_positive,
             expected="minutes, more than 0, such as 90 or 0.5"),
+    *(flag(OPTIONS[name].flag, OPTIONS[name].metavar or "", OPTIONS[name].line) for name in CREW),
 )  # fmt: skip
 """What neither original has."""
 
@@ -155,8 +157,6 @@ class Arguments:
 
     def run_options(self) -> RunOptions:
         """What is asked of the loop. Settings know whole minutes: of a part of one the run is told beside them."""
-        from bridge.setups.options import RunOptions
-
         settings, minutes = dict(self.options), None
         if (timeout := settings.get("timeout_minutes")) is not None and "." in timeout.text:
             minutes = float(timeout.text)
@@ -171,6 +171,7 @@ class Arguments:
             timeout=minutes,
             promise=self.last("--completion-promise"),
             live="live" in self.flags,
+            **{name: value for name in CREW if (value := self.last(OPTIONS[name].flag)) is not None},  # type: ignore[arg-type]
         )
 
 

@@ -21,6 +21,7 @@ from bridge.loop.events import (
     LoopInterrupted,
     Notice,
     RunProgress,
+    ToolChanged,
     Waiting,
 )
 from bridge.loop.handler import TurnHandler
@@ -241,7 +242,7 @@ _LINES: dict[type[LoopEvent], Callable[[Facts], Iterable[tuple[Level, str]]]] = 
     RunProgress: _progress,
     Waiting: _waiting,
     DenialHelp: lambda facts: (("WARN", line) for line in facts.event.text.split("\n") if line),
-    Notice: lambda facts: (("WARN", facts.event.text),),
+    **dict.fromkeys((Notice, ToolChanged), lambda facts: (("WARN", facts.event.text),)),
     LeftoversEnded: lambda facts: (("INFO", str(facts.event)),),
     LoopEnded: _completed,
     LoopInterrupted: _interrupted,

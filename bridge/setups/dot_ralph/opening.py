@@ -15,6 +15,7 @@ from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
+from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.dot_ralph.folder import protected as protected_in
 from bridge.setups.options import OPTIONS
@@ -94,6 +95,7 @@ def loop_settings(
         resume=settings.session_continuity,
         env=env,
         files=own_files(folder),
+        reserves=reserves_of(options, env if user is None else user),
         poll_seconds=settings.poll_seconds,
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
         turn_log_bytes=int(settings.turn_log_mb * MB),

@@ -12,6 +12,7 @@ from bridge.loop.policy import Limits
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
+from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph import folder
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def loop_settings(
         resume=options.resume,
         env=env,
         box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
+        reserves=reserves_of(options, env),
         files=FILES,
         graces=wanted.graces,
         turn_log_bytes=wanted.turn_log_bytes,

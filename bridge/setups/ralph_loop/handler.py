@@ -145,7 +145,7 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
             limit=None if limit is not None and limit.kind == "rate" else limit,
             analysis=analysis,
             changes=turn.changes,
-            response=result.response or "",
+            response=(analysis.text if result.response is None else result.response) or "",
             percent=context.percent or "",
             window=context.maximum or "",
         )

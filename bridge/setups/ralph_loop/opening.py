@@ -14,6 +14,7 @@ from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.setups.boxes import box_of
+from bridge.setups.crew import reserves_of
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import settings
@@ -139,6 +140,7 @@ def ready(
             timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
             caps=options.caps.over(read_caps(os.environ)),
             files=own_files(home, folder),
+            reserves=reserves_of(options),
             graces=wanted.graces,
             turn_log_bytes=wanted.turn_log_bytes,
             hook_seconds=wanted.hook_seconds,

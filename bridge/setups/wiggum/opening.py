@@ -20,6 +20,7 @@ from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.process.argv import resolve
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
+from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph.folder import locate, protected
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
@@ -97,6 +98,7 @@ def open_outer(
         timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
         caps=asked.caps.over(read_caps(os.environ)),
         files=FILES,
+        reserves=reserves_of(asked),
         graces=waits.graces,
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import OutputUnreadable
-from bridge.stream.analysis.limits import find_limit, limit_in_events, own_words, reset_time
+from bridge.stream.analysis.limits import find_limit, is_overload, limit_in_events, own_words, reset_time
 from bridge.stream.analysis.model import (
     Analysis,
     Limit,
@@ -39,6 +39,7 @@ __all__ = [
     "analyze",
     "analyze_file",
     "fingerprint",
+    "is_overload",
     "iso",
     "reset_time",
 ]

@@ -59,6 +59,11 @@ _REPORTED = lazy(
 _MET = lazy(
     r"\b(?:hit|reach\w*|exceed\w*|exhausted|used|out of|resets?|try|retry|until|upgrade|wait)\b", re.IGNORECASE
 )
+_OVERLOAD = lazy(
+    r"\boverloaded\b|\boverloaded_error\b|\bis at capacity\b|\b(?:503|529)\b.{0,40}\b(?:unavailable|overload)"
+    r"|\bservice (?:is )?(?:temporarily |currently )?unavailable\b",
+    re.IGNORECASE,
+)
 _LAST_LINES = 2
 _LINE_LENGTH = 400
 _LOOKED_AT = 4 * 1024
@@ -104,6 +109,15 @@ def find_limit(texts: Iterable[str], now: datetime, *, api_error_status: int | N
         message = next((text.strip()[:_LINE_LENGTH] for text in rest if text.strip()), "")
         return Limit("rate", reset_time(message, now), message)
     return None
+
+
+def is_overload(error: str) -> bool:
+    """Whether a CLI's own words about a failure say that its provider has too much to do, and not the user.
+
+    >>> is_overload("API Error: 529 Overloaded"), is_overload("429 Too Many Requests")
+    (True, False)
+    """
+    return _OVERLOAD.search(error, 0, _LOOKED_AT) is not None
 
 
 def own_words(text: str) -> str:

@@ -1,0 +1,184 @@
+"""The further tools of a loop: what is asked for, by name, and how each is loaded for a loop that has another."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryDirectory
+from typing import TYPE_CHECKING, Literal
+
+from bridge.errors import ConfigurationError
+from bridge.loop.crew import Candidate, Reserves
+from bridge.turn.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    from bridge.loop.settings import LoopSettings
+    from bridge.setups.options import RunOptions
+    from bridge.turn.agent import AgentTool
+    from bridge.turn.driver import DriverTool
+    from bridge.turn.tool import Command, Event, TurnRequest, TurnResult
+
+VARIABLES = {"fallback": "RALPH_BRIDGE_FALLBACK", "escalate": "RALPH_BRIDGE_ESCALATE"}
+"""Option to the variable that sets it."""
+
+OPTIONS = tuple(VARIABLES)
+"""Those of a run that are about further tools."""
+
+_MODEL = re.compile(r"[\w./:@+\[\]-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as people name it: ``driver:codex``, ``agent:claude``, ``driver:codex@gpt-5:high``.
+
+    Attributes:
+        kind: of the script.
+        script: its name, or its path.
+        model, effort: that its CLI is to use; '': as it does by itself.
+    """
+
+    kind: Literal["driver", "agent"]
+    script: str
+    model: str = ""
+    effort: str = ""
+
+    @property
+    def name(self) -> str:
+        """As records call it: ``driver codex@gpt-5:high``."""
+        model = f"@{self.model}" if self.model else ""
+        return f"{self.kind} {Path(self.script).stem}{model}{f':{self.effort}' if self.effort else ''}"
+
+
+def parse_tool(text: str, where: str) -> ToolSpec:
+    """Read the name of a tool; one without a kind is a driver's.
+
+    Args:
+        text: ``[driver:|agent:]SCRIPT[@MODEL[:EFFORT]]``.
+        where: it stands, for messages, such as ``--fallback``.
+
+    Raises:
+        ConfigurationError: it is no such name.
+
+    >>> parse_tool("driver:codex@gpt-5:high", "--fallback").name
+    'driver codex@gpt-5:high'
+    """
+    kind, colon, rest = text.strip().partition(":")
+    if not colon or kind not in ("driver", "agent"):
+        kind, rest = "driver", text.strip()
+    script, at, model = rest.partition("@")
+    model, _, effort = model.partition(":")
+    if not script or (at and not model) or (model and not _MODEL.fullmatch(model)):
+        raise ConfigurationError(
+            f"{where} {text!r}: expected [driver:|agent:]NAME[@MODEL[:EFFORT]]\n"
+            "  next: such as driver:codex, agent:claude, or driver:claude-code@haiku"
+        )
+    return ToolSpec(kind, script, model, effort)  # type: ignore[arg-type]
+
+
+def reserves_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Reserves | None:
+    """Give the further tools of a loop; None: none are asked for.
+
+    Args:
+        options: of the run.
+        env: of this process; None: os.environ.
+
+    Raises:
+        ConfigurationError: a value that makes no sense.
+    """
+    env = os.environ if env is None else env
+    asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in VARIABLES}
+    fallback = tuple(
+        _candidate(parse_tool(each, "--fallback"), options) for each in asked["fallback"].split(",") if each
+    )
+    after, escalate = 0, None
+    if text := asked["escalate"]:
+        number, colon, tool = text.partition(":")
+        if not colon or not number.isdecimal() or int(number) < 1:
+            raise ConfigurationError(
+                f"--escalate {text!r}: expected N:TOOL, such as 3:driver:claude-code@opus\n  next: correct it"
+            )
+        after, escalate = int(number), _candidate(parse_tool(tool, "--escalate"), options)
+    return Reserves(fallback=fallback, escalate=escalate, after=after) if fallback or escalate else None
+
+
+def _candidate(spec: ToolSpec, options: RunOptions) -> Candidate:
+    return Candidate(spec.name, lambda loop: open_tool(spec, options, loop))
+
+
+@contextmanager
+def open_tool(spec: ToolSpec, options: RunOptions, loop: LoopSettings) -> Iterator[Tool]:
+    """Load a tool for the turns of a loop that has another, which is closed when the block ends.
+
+    Raises:
+        bridge.errors.BridgeError: it can't be loaded, or its CLI isn't there.
+    """
+    loop = replace(loop, arguments=(), stdin=False)
+    with TemporaryDirectory(prefix="ralph-bridge-") as folder:
+        if spec.kind == "agent":
+            from bridge.setups.plain.opening import agent_of
+            from bridge.turn.agent import AgentTool
+
+            with agent_of(loop.project, spec.script, options.globals, timeout=loop.hook_seconds) as agent:
+                tool = AgentTool(agent, loop)
+                tool.require_program()
+                yield Guest(tool, spec.name, Path(folder))
+            return
+        from bridge.driver import Driver
+        from bridge.process.argv import resolve
+        from bridge.setups.dot_ralph.folder import locate
+        from bridge.turn.driver import DriverTool, build_command
+
+        folders: Sequence[Path] = locate(loop.project).all_drivers
+        with Driver.load(
+            spec.script, folders=folders, cwd=loop.project, settings={"PROMPT_FILE": loop.prompt, **options.globals}
+        ) as driver:
+            with NamedTemporaryFile(dir=folder) as prompt:
+                argv = build_command(driver, loop, prompt.name).argv
+            if not (loop.box and loop.box.has_programs):
+                resolve(argv, cwd=loop.project, env=loop.environment)
+            yield Guest(DriverTool(driver, loop, spec.name), spec.name, Path(folder))
+
+
+class Guest(Tool):
+    """A tool in a loop that has another: it gets a turn in its own form.
+
+    Args:
+        tool: runs the turns.
+        name: as records call it.
+        folder: for what the loop has no file for.
+    """
+
+    def __init__(self, tool: DriverTool | AgentTool, name: str, folder: Path) -> None:
+        self.name = name
+        self._tool = tool
+        self._folder = folder
+
+    def supports_sessions(self) -> bool:
+        return self._tool.supports_sessions()
+
+    def recover_session_id(self, output_file: str) -> str | None:
+        return self._tool.recover_session_id(output_file)
+
+    def denial_help(self) -> str:
+        return self._tool.denial_help()
+
+    def prepare(self, request: TurnRequest) -> Command:
+        return self._tool.prepare(self._in_its_form(request))
+
+    def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
+        return (yield from self._tool.run(command, self._in_its_form(request)))
+
+    def _in_its_form(self, request: TurnRequest) -> TurnRequest:
+        from bridge.turn.agent import AgentTool
+
+        if isinstance(self._tool, AgentTool):  # whose prompt is all that it gets
+            words = "\n\n".join(filter(None, (request.context, request.added)))
+            return replace(request, context="", added=words)
+        if request.logs.stderr is None:
+            return replace(request, logs=request.logs._replace(stderr=self._folder / "stderr"))
+        return request
