@@ -48,19 +48,31 @@ def _options(policy: Policy) -> Iterator[str]:
     yield from ("--hostname", "box", "--cap-drop", "ALL")
     if policy.network != "on":
         yield "--unshare-net"
+    yield from ("--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/var", "--dir", "/var/tmp")  # noqa: S108
     for path in policy.system:
         yield from ("--ro-bind", path, path)
-    for name, target in policy.links:
-        yield from ("--symlink", target, name)
     yield from ("--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
-    yield from ("--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/var", "--dir", "/var/tmp")  # noqa: S108
     yield from ("--perms", "0700", "--tmpfs", policy.home)
     for path in policy.masked:
         yield from ("--ro-bind", "/dev/null", path)
-    mounts = [(path, "--ro-bind") for path in policy.readable]
+    mounts = [(path, "--ro-bind") for path in policy.readable if path in policy.masked or not _there(path, policy)]
     mounts += [(path, "--bind") for path in policy.writable]
     mounts += [(path, "--ro-bind") for path in policy.readonly]
     # Shallow ones first, so that none hides one that lies in it; of the same path the last counts.
     for path, option in sorted(dict(mounts).items(), key=lambda each: each[0].count("/")):
         yield from (option, path, path)
+    for name, target in policy.links:  # behind the folders that they lie in, which bring their own
+        if not any(_inside(name, path) for path in (*policy.system, *dict(mounts))):
+            yield from ("--symlink", target, name)
     yield from ("--chdir", policy.cwd)
+
+
+def _there(path: str, policy: Policy) -> bool:
+    """Whether a folder around it brings it, to be read: each mount costs bubblewrap 0.1 ms and more."""
+    shown = {*policy.system, *policy.readable} - {*policy.writable}
+    around = (*shown, *policy.writable, *policy.masked, policy.home)
+    return max((each for each in around if each != path and _inside(path, each)), key=len, default="") in shown
+
+
+def _inside(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder}/")

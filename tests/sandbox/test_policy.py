@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from bridge.errors import ConfigurationError
 from bridge.sandbox import bwrap
 from bridge.sandbox.contents import Git, compose
+from bridge.sandbox.policy import Policy
 from bridge.sandbox.settings import Wishes, wishes
 
 if TYPE_CHECKING:
@@ -127,6 +129,28 @@ def test_bubblewrap_mounts_deeper_paths_later_and_hides_the_network_when_asked(h
     assert line[line.index(str(home / "work/.git/hooks")) - 1] == "--ro-bind"
     assert "--unshare-net" in line
     assert line[-3:] == ["claude", "-p", "x"]
+
+
+def test_bubblewrap_mounts_nothing_a_second_time_and_hides_nothing_that_is_let_in() -> None:
+    policy = Policy(
+        cwd="/w",
+        home="/usr/home",
+        system=("/usr", "/run/resolved.conf"),
+        readable=("/usr/bin", "/usr/home/bin", "/usr/home/bin/x", "/w/tools", "/usr/secret", "/w/sub/tools"),
+        writable=("/w", "/w/sub"),
+        readonly=("/w/sub",),
+        masked=("/usr/secret",),
+        links=(("/bin", "usr/bin"), ("/tmp/link", "/w"), ("/w/link", "/w")),
+    )
+    line = bwrap.command(policy, ["claude"])
+    mounted = [path for word, path in itertools.pairwise(line) if word == "--ro-bind"]
+    assert {"/usr/bin", "/usr/home/bin/x"}.isdisjoint(mounted)
+    assert {"/usr/home/bin", "/w/tools", "/usr/secret", "/w/sub"} <= {*mounted}
+    for hidden, by in (("/run/resolved.conf", "/run"), ("/tmp/link", "/tmp"), ("/usr/home/bin", "/usr/home")):
+        assert line.index(hidden) > max(
+            at for at, word in enumerate(line) if (line[at - 1], word) == ("--tmpfs", by)
+        )
+    assert "/w/link" not in line
 
 
 # -- what is wanted -----------------------------------------------------------------------------------

@@ -122,13 +122,18 @@ def test_programs_of_temporary_folders_run_and_folders_of_the_home_can_be_made(c
     assert ran.text.split() == ["ran", "made"], ran.err
 
 
-def test_a_project_behind_a_link_is_found_at_both_places(container: Place) -> None:
-    link = container.home.parent / "link"
-    link.symlink_to(container.project)
-    linked = Place(container.home, link, container.wanted, container.env)
-    ran = linked.turn(f"echo x > {link}/through; cat through; touch {link}/.git/hooks/x; pwd -P")
-    assert ran.text.splitlines() == ["x", str(container.project)]
-    assert not (container.project / ".git/hooks/x").exists()
+@pytest.mark.parametrize("provider", ["bwrap", *CONTAINERS])
+@pytest.mark.parametrize("where", ["link", "home/link", "home/.claude/link", "home/my próject, x/link"])
+def test_a_project_behind_a_link_is_found_at_both_places(
+    place_for: Callable[[Provider], Place], provider: Provider, where: str
+) -> None:
+    place = place_for(provider)
+    link = place.home.parent / where
+    link.symlink_to(place.project)
+    linked = Place(place.home, link, place.wanted, place.env)
+    ran = linked.turn(f"echo x > '{link}/through'; cat through; touch '{link}/.git/hooks/x'; pwd -P")
+    assert ran.text.splitlines() == ["x", str(place.project)], ran.err
+    assert not (place.project / ".git/hooks/x").exists()
 
 
 def test_a_container_hears_signals_and_ends_with_its_deadline(container: Place) -> None:
