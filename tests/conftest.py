@@ -19,7 +19,7 @@ from hypothesis import HealthCheck
 from bridge import Shell
 from tests.examples import SETUPS, project
 from tests.jqs import NO_JQ
-from tests.machine import NO_BOX, NO_ORIGINAL, NO_PROVIDER, hear_signals, mostly_slow, same_environment
+from tests.machine import NO_BOX, NO_ORDINARY, NO_ORIGINAL, NO_PROVIDER, hear_signals, mostly_slow, same_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
     "it puts nothing on stdin",
     "no fish on this machine",
     NO_BOX,
+    NO_ORDINARY,
     f"docker: {NO_PROVIDER}",  # no daemon
     f"podman: {NO_PROVIDER}",  # as in a container that may not make another
     f"srt: {NO_PROVIDER}",

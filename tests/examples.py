@@ -21,7 +21,7 @@ from tests import command
 from tests.command import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.setups.model import SetupKind
 
@@ -379,6 +379,7 @@ class Project:
     example: Example
     path: Path
     env: dict[str, str] = field(default_factory=dict)
+    main: Sequence[str] = tuple(MAIN)
     loops: list[Loop] = field(default_factory=list)
     piped: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -532,7 +533,7 @@ class Project:
         output = self.kept / f"output.{len(self.loops)}"
         with output.open("wb") as file:
             process = subprocess.Popen(
-                [*MAIN, *(example or self.example).words, *words],
+                [*self.main, *(example or self.example).words, *words],
                 cwd=self.path / folder,
                 env=self.environment(**env),
                 stdin=subprocess.DEVNULL,

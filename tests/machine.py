@@ -38,6 +38,9 @@ _OURS = {name for key in KEYS for name in (key.name, key.alias)} | set(driver_co
 NO_PROVIDER = "makes no boxes on this machine"
 """Why what is true of a provider of boxes isn't tried."""
 
+NO_ORDINARY = "no Python on this machine that an ordinary user may run"
+"""Why nothing is tried as one, where root tests."""
+
 NO_BOX = "no namespaces on this machine"
 """Why what a judged script can reach isn't tried."""
 

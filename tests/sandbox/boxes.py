@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.process.ask import ask
@@ -15,8 +19,7 @@ from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from bridge.process.ask import Ran
     from bridge.sandbox.policy import Provider
@@ -83,3 +86,56 @@ def make_place(folder: Path, provider: Provider, more: Mapping[str, str]) -> Pla
     env = {**os.environ, **more, "HOME": str(home), "PATH": path, "AWS_SECRET_ACCESS_KEY": "s"}
     subprocess.run(["git", "init", "-q"], cwd=project, check=True, env=env)
     return Place(home, project, Wishes(provider=provider, memory_mb=512, processes=200), env)
+
+
+@dataclass(frozen=True)
+class Ordinary:
+    """A user without privileges.
+
+    Attributes:
+        words: in front of a command that they are to run, which keeps its process id.
+        python: an interpreter that they may run.
+        folder: of theirs.
+    """
+
+    words: tuple[str, ...]
+    python: str
+    folder: Path
+
+    @property
+    def path(self) -> str:
+        """PYTHONPATH, for a `python` that is another than that of the tests."""
+        return os.pathsep.join(filter(None, sys.path))
+
+    def owns(self, folder: Path) -> None:
+        """Give them all that lies there."""
+        if self.words:
+            subprocess.run(["chown", "-RPh", f"{self.words[1].split('=')[1]}:", folder], check=True)
+
+
+@contextmanager
+def ordinary_user() -> Iterator[Ordinary | None]:
+    """Whoever tests; where that is root, a user who is made, or None where they may run no Python of ours."""
+    with tempfile.TemporaryDirectory(prefix="ordinary-") as folder:
+        if os.geteuid():
+            yield Ordinary((), sys.executable, Path(folder))
+            return
+        name = f"ralph-{os.getpid()}"
+        subprocess.run(["useradd", "--no-create-home", "--user-group", name], check=True)
+        try:
+            words = ("setpriv", f"--reuid={name}", f"--regid={name}", "--clear-groups", "--")
+            shutil.chown(folder, name, name)
+            found = (os.path.realpath(sys.executable), shutil.which("python3", path="/usr/local/bin:/usr/bin"))
+            users = [Ordinary(words, each, Path(folder)) for each in found if each is not None]
+            yield next(filter(_runs, users), None)
+        finally:
+            subprocess.run(["userdel", name], check=True, capture_output=True)
+
+
+def _runs(user: Ordinary) -> bool:
+    # setpriv still starts what only root may: whether they may see it is asked behind that.
+    code = "import os, sys, bridge.loop.runner, tree_sitter_bash, yaml; os.stat(sys.argv[1])"
+    command = [*user.words, user.python, "-c", code, user.python]
+    return not subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": user.path}, cwd="/", capture_output=True, check=False
+    ).returncode

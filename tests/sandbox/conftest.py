@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.machine import NO_PROVIDER
-from tests.sandbox.boxes import make_place, usable
+from tests.machine import NO_ORDINARY, NO_PROVIDER
+from tests.sandbox.boxes import make_place, ordinary_user, usable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
     from pathlib import Path
 
     from bridge.sandbox.policy import Provider
-    from tests.sandbox.boxes import Place
+    from tests.sandbox.boxes import Ordinary, Place
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,12 @@ def place_for(tmp_path: Path, conf: Path) -> Callable[[Provider], Place]:
         return make_place(tmp_path, provider, more)
 
     return make
+
+
+@pytest.fixture
+def ordinary(stack: ExitStack) -> Ordinary:
+    """Somebody without privileges: made for the test, where root tests."""
+    found = stack.enter_context(ordinary_user())
+    if found is None:
+        pytest.skip(NO_ORDINARY)
+    return found

@@ -13,9 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -26,12 +24,15 @@ from bridge.sandbox import contents
 from bridge.sandbox.box import Box
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
+from tests.command import MAIN
 from tests.examples import EXAMPLES, lives, project, until
 from tests.machine import NO_BOX, mostly_slow
+from tests.sandbox.boxes import Ordinary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import ExitStack
+    from pathlib import Path
 
     from tests.examples import Project
 
@@ -191,6 +192,7 @@ class Attack:
     made: Project
     victim: int
     port: int
+    who: Ordinary
 
     def turn(self, step: str, *words: str) -> str:
         """Run a loop whose first turn does this; give what it said."""
@@ -208,7 +210,7 @@ class Attack:
             "VICTIM": str(self.victim),
             "STATE": os.path.relpath(self.made.state, self.made.path),
             "PROMPT": prompt,
-            "PYTHON": os.path.realpath(sys.executable),
+            "PYTHON": self.who.python,
         }
 
     def reached(self, attempts: Mapping[str, str], *words: str) -> set[str]:
@@ -237,7 +239,7 @@ class Attack:
         return found | {name: " ".join(sorted({*os.listdir(self.home / name)} - {"ralph"})) for name in folders}
 
 
-def _attack(name: str, folder: Path, stack: ExitStack) -> Attack:
+def _attack(name: str, folder: Path, stack: ExitStack, who: Ordinary) -> Attack:
     home = folder / "home of Zoë"
     for each in _HIDDEN:
         _write(home / each, f"{SECRET}\n")
@@ -251,7 +253,8 @@ def _attack(name: str, folder: Path, stack: ExitStack) -> Attack:
     made.git("config", "core.hooksPath", ".husky")
     made.git("config", "include.path", "../.gitshared")
     configured = f'[sandbox]\nprovider = "bwrap"\nwrite = [{json.dumps(str(made.kept))}]\n'
-    configured += f"read = [{json.dumps(sys.base_prefix)}]\n"  # the home is another than that of who tests
+    base = os.path.dirname(os.path.dirname(who.python))
+    configured += f"read = [{json.dumps(base)}]\n"  # the home is another than that of who tests
     _write(home / ".config/ralph-bridge/config.toml", configured)
     made.env |= {"HOME": str(home), "XDG_CONFIG_HOME": "", "HOST_SECRET": SECRET}
     made.env |= {"RALPH_BRIDGE_NOTIFY": "true", "SSH_AUTH_SOCK": str(home / "agent.sock")}
@@ -260,20 +263,24 @@ def _attack(name: str, folder: Path, stack: ExitStack) -> Attack:
     words[0] += "; t = socket.socket(socket.AF_UNIX); t.bind('\\0ralph-' + str(os.getpid())); t.listen()"
     words[0] += "; u = socket.socket(); u.bind(('127.0.0.1', 0)); u.listen(); print(u.getsockname()[1], flush=True)"
     words[0] += "; os.dup2(os.open('.netrc', os.O_RDONLY), 9); time.sleep(600)"
+    if who.words:
+        made.main = [*who.words, who.python, *MAIN[1:]]
+        made.env |= {"PYTHONPATH": who.path, "XDG_STATE_HOME": "", "TMPDIR": str(folder)}
+        who.owns(folder)
     victim = stack.enter_context(
         subprocess.Popen(
-            [sys.executable, "-c", *words],
+            [*who.words, who.python, "-c", *words],
             cwd=home, env={**os.environ, "HOST_SECRET": SECRET}, stdout=subprocess.PIPE, text=True,
         )
     )  # fmt: skip
     stack.callback(victim.kill)
     assert victim.stdout is not None
-    return Attack(home, made, victim.pid, int(victim.stdout.readline()))
+    return Attack(home, made, victim.pid, int(victim.stdout.readline()), who)
 
 
 @pytest.fixture
 def attack_of(tmp_path: Path, stack: ExitStack) -> Callable[[str], Attack]:
-    return lambda name: _attack(name, tmp_path, stack)
+    return lambda name: _attack(name, tmp_path, stack, Ordinary((), os.path.realpath(sys.executable), tmp_path))
 
 
 KINDS = ["plain", "ralph-loop", "frankbria", "bmalph", "snarktank", "wiggum-agent", "pocock", "ralphy"]
@@ -289,8 +296,26 @@ def test_nothing_gets_out_of_a_box(attack_of: Callable[[str], Attack], kind: str
     os.kill(attack.victim, 0)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "frankbria", "wiggum-agent", "snarktank"])
+def test_nothing_gets_out_of_an_ordinary_users_box(ordinary: Ordinary, stack: ExitStack, kind: str) -> None:
+    attack = _attack(kind, ordinary.folder, stack, ordinary)
+    before = attack.files()
+    assert attack.reached({**READS, **POWERS, **WRITES, **LOST}) - {*LOST} == set()
+    assert attack.files() == before
+    os.kill(attack.victim, 0)
+
+
 def test_without_a_box_the_same_attempts_get_through(attack_of: Callable[[str], Attack]) -> None:
-    attack = attack_of("plain")
+    _all_get_through(attack_of("plain"))
+
+
+@pytest.mark.slow
+def test_without_a_box_an_ordinary_users_attempts_get_through(ordinary: Ordinary, stack: ExitStack) -> None:
+    _all_get_through(_attack("plain", ordinary.folder, stack, ordinary))
+
+
+def _all_get_through(attack: Attack) -> None:
     env = attack.made.environment() | attack.places
     env["RALPH_BRIDGE_NOTIFY"] = "true"
     copy, home = attack.home.parent / "copy/home", str(attack.home)
@@ -299,8 +324,9 @@ def test_without_a_box_the_same_attempts_get_through(attack_of: Callable[[str], 
         if name not in READS:
             shutil.rmtree(copy, ignore_errors=True)
             shutil.copytree(attack.home, copy, ignore=lambda _, names: {*names} & {"agent.sock", "up", "go"})
+            attack.who.owns(copy.parent)
             home = str(copy)
-        words = ["timeout", "5", "bash", "-c", code]
+        words = [*attack.who.words, "timeout", "5", "bash", "-c", code]
         folder = f"{home}/place/project"
         ran = subprocess.run(words, cwd=folder, env={**env, "HOME": home}, capture_output=True, check=False)
         if ran.returncode:
@@ -512,6 +538,12 @@ def test_an_honest_turn_works_and_leaves_nothing_beside(attack_of: Callable[[str
     assert {*os.listdir(attack.made.path)} - inside - {".ralph"} == {"x", "y", "m", "work.txt", "a  b ü.txt"}
 
 
+@pytest.mark.slow
+def test_an_ordinary_users_honest_turn_works(ordinary: Ordinary, stack: ExitStack) -> None:
+    attack = _attack("plain", ordinary.folder, stack, ordinary)
+    assert attack.reached(HONEST) == {*HONEST} - {"a version manager's program"}
+
+
 def test_a_killed_host_leaves_no_turn(attack_of: Callable[[str], Attack]) -> None:
     attack = attack_of("plain")
     attack.made.turns(
@@ -537,42 +569,26 @@ def test_a_signal_reaches_the_cli(attack_of: Callable[[str], Attack], number: si
     assert (attack.made.kept / "heard").exists()
 
 
-@pytest.fixture
-def ordinary() -> Iterator[list[str]]:
-    """Words in front of a command that run it as an ordinary user: one made for the test, where root tests."""
-    if os.geteuid():
-        yield []
-        return
-    name = f"ralph-{os.getpid()}"
-    subprocess.run(["useradd", "--no-create-home", name], check=True)
-    try:
-        yield ["runuser", "-u", name, "--"]
-    finally:
-        subprocess.run(["userdel", name], check=True, capture_output=True)
-
-
-def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "_masked", lambda: ())  # of root alone
-    with tempfile.TemporaryDirectory() as folder:
-        home, made = Path(folder, "home"), Path(folder, "home/p")
-        for each in _HIDDEN:
-            _write(home / each, f"{SECRET}\n")
-        made.mkdir()
-        subprocess.run(["git", "init", "-q"], cwd=made, check=True)
-        env = {**os.environ, "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/sbin", "HOST_SECRET": SECRET}
-        lines = [
-            f"(eval {shlex.quote(code)}) &> /dev/null < /dev/null && echo {shlex.quote(name)}"
-            for name, code in {**READS, **POWERS}.items()
-            if "PYTHON" not in code and "STATE" not in code
-        ]
-        bomb = "for ((i = 0; i < 300; i++)); do sleep 3 & done 2> /dev/null; ls /proc | grep -c '^[0-9]'"
-        script = "\n".join(["export VICTIM=1000000", *lines, "echo > work", bomb])
-        box = Box(made, Wishes(provider="bwrap", processes=100))
-        ready = box.command(["/bin/bash", "-c", script], env)
-        if ordinary:
-            subprocess.run(["chown", "-R", f"{ordinary[2]}:", folder], check=True)
-        ran = ask([*ordinary, *ready.argv], cwd=made, env=ready.env, patience=60)
-        *reached, processes = ran.text.splitlines()
-        assert reached == []
-        assert int(processes) <= 110
-        assert (made / "work").exists()
+    home, made = ordinary.folder / "home", ordinary.folder / "home/p"
+    for each in _HIDDEN:
+        _write(home / each, f"{SECRET}\n")
+    made.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=made, check=True)
+    env = {**os.environ, "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/sbin", "HOST_SECRET": SECRET}
+    lines = [
+        f"(eval {shlex.quote(code)}) &> /dev/null < /dev/null && echo {shlex.quote(name)}"
+        for name, code in {**READS, **POWERS}.items()
+        if "PYTHON" not in code and "STATE" not in code
+    ]
+    bomb = "for ((i = 0; i < 300; i++)); do sleep 3 & done 2> /dev/null; ls /proc | grep -c '^[0-9]'"
+    script = "\n".join(["export VICTIM=1000000", *lines, "echo > work", bomb])
+    box = Box(made, Wishes(provider="bwrap", processes=100))
+    ready = box.command(["/bin/bash", "-c", script], env)
+    ordinary.owns(ordinary.folder)
+    ran = ask([*ordinary.words, *ready.argv], cwd=made, env=ready.env, patience=60)
+    *reached, processes = ran.text.splitlines()
+    assert reached == []
+    assert int(processes) <= 110
+    assert (made / "work").exists()
