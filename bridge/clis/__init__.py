@@ -67,6 +67,13 @@ class OwnSandbox(NamedTuple):
     folder: str
 
 
+class Believed(NamedTuple):
+    """A file, and keys in it; a ``*`` stands for each key: ``projects.*.mcpServers``."""
+
+    file: str
+    keys: tuple[str, ...]
+
+
 class Cli(NamedTuple):
     """What is known of a coding CLI.
 
@@ -92,6 +99,9 @@ class Cli(NamedTuple):
         credentials: those of them that hold its login.
         variables: of the environment that are its own: its login, where its state lies; with a ``*``, patterns.
         protected: of `state`, what it runs or believes in its next session: settings, hooks, instructions.
+        believed: what it runs or believes in files of `state` that it has to write itself.
+        private: folders in `state` by which sessions at work go: each box has its own, empty.
+        in_project: what it runs or believes in whichever project it is started.
         in_box: NAME=VALUE that it gets in a box, such as that it is in one.
         hosts: that it talks to, its model's provider aside where that is the user's choice.
         facts: that scripts and hosts rely on, and that `drift` has no check for.
@@ -121,6 +131,9 @@ class Cli(NamedTuple):
     credentials: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    believed: tuple[Believed, ...] = ()
+    private: tuple[str, ...] = ()
+    in_project: tuple[str, ...] = ()
     in_box: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
@@ -143,6 +156,7 @@ def build_cli(name: str, fields: Mapping[str, Any]) -> Cli:
         given["driver"] = DriverCapabilities(**names, **driver)
     if sandbox := given.get("own_sandbox"):
         given["own_sandbox"] = OwnSandbox(**sandbox)
+    given["believed"] = tuple(Believed(**each) for each in given.get("believed", ()))
     given["drifts"] = tuple(KnownDrift(**each) for each in given.get("drifts", ()))
     return Cli(name=name, **given)
 

@@ -58,9 +58,10 @@ def _options(policy: Policy) -> Iterator[str]:
     mounts = [(path, "--ro-bind") for path in policy.readable if path in policy.masked or not _there(path, policy)]
     mounts += [(path, "--bind") for path in policy.writable]
     mounts += [(path, "--ro-bind") for path in policy.readonly]
+    mounts += [(path, "--tmpfs") for path in policy.private]
     # Shallow ones first, so that none hides one that lies in it; of the same path the last counts.
     for path, option in sorted(dict(mounts).items(), key=lambda each: each[0].count("/")):
-        yield from (option, path, path)
+        yield from (option, path) if option == "--tmpfs" else (option, path, path)
     for name, target in policy.links:  # behind the folders that they lie in, which bring their own
         if not any(_inside(name, path) for path in (*policy.system, *dict(mounts))):
             yield from ("--symlink", target, name)

@@ -96,6 +96,8 @@ def _file_system(policy: Policy, client: Client) -> Iterator[str]:
     for path in dict.fromkeys((*_empty(policy), *_between(policy.home, mounts))):
         if path not in mounts:
             yield from ("--tmpfs", f"{path}:exec,mode=1777")
+    for path in policy.private:  # podman would begin with a copy of what lies there
+        yield from ("--tmpfs", f"{path}:exec,mode=1777{',notmpcopyup' * (client == 'podman')}")
     for path, (source, writable) in mounts.items():
         yield from ("--mount", _mount(source, path, writable=writable))
 

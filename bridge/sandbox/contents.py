@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.clis import find_cli
+from bridge.clis import find_cli, known_clis
 from bridge.errors import ConfigurationError
 from bridge.sandbox.policy import Policy
 
@@ -33,12 +33,8 @@ _TOOLCHAINS = (
 _GIT_IDENTITY = (".gitconfig", *(f".config/git/{name}" for name in ("config", "ignore", "attributes")))
 _ALWAYS = ("PATH", "HOME", "TERM", "TZ")
 _GIT_PROTECTED = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
-_PROTECTED = (
-    ".claude/settings.json", ".claude/settings.local.json",
-    *(f".claude/{name}" for name in ("hooks", "commands", "agents", "skills")),
-    *(".mcp.json", ".envrc", ".vscode", ".idea", ".husky"),
-)  # fmt: skip
-"""What the user's own tools run, or believe, when they open the project."""
+_PROTECTED = (".envrc", ".vscode", ".idea", ".husky")
+"""What the user's own tools run, or believe, when they open the project; beside what CLIs do."""
 
 _OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 """Where this program lies, which goes on running out here."""
@@ -67,11 +63,13 @@ class Contents:
         policy: of the box.
         guarded: all protected paths, without links in their folders where those are the project's.
         absent: protected paths that aren't there: nobody can mount over them, so they have to be looked for.
+        believed: files that the CLI itself writes, with the keys whose values it runs or believes.
     """
 
     policy: Policy
     guarded: tuple[str, ...]
     absent: tuple[str, ...]
+    believed: Mapping[str, tuple[str, ...]]
 
 
 def compose(
@@ -113,11 +111,12 @@ def compose(
     readable += [os.path.join(home, each) for each in _GIT_IDENTITY]
     readable += [tree]
     around = [each for each in _above(top, [tree]) if _inside(each, writable)]
-    guarded = [os.path.join(folder, each) for folder in (top, *around, *asked) for each in _PROTECTED]
+    believed = [*_PROTECTED, *(each for cli in known_clis().values() for each in cli.in_project)]
+    guarded = [os.path.join(folder, each) for folder in (top, *around, *asked) for each in believed]
     guarded += [os.path.join(top, each) for each in protected]
     repositories = [*shared, *(_modules(shared[-1]) if shared else ())]
     guarded += [os.path.join(folder, each) for folder in repositories for each in _GIT_PROTECTED]
-    guarded += [each for cli in clis for each in _protected(cli, home, user)]
+    guarded += [path for cli in clis for each in cli.protected for path in _places(each, cli, home, user)]
     guarded += [os.path.join(top, ".git")] if os.path.isfile(os.path.join(top, ".git")) else []
     # What this machine goes by may lie in what turns may write to: programs on PATH, this one, git's includes.
     guarded += [
@@ -138,6 +137,9 @@ def compose(
         readable=tuple(_real(readable)),
         writable=tuple(_real(writable)),
         readonly=tuple(_real((*there, *fixed))),
+        private=tuple(
+            _real(path for cli in clis for each in cli.private for path in _places(each, cli, home, user))
+        ),
         masked=_masked(),
         env=environment(env, wanted, clis, top),
         network=wanted.network,
@@ -147,7 +149,17 @@ def compose(
         image=wanted.image,
     )
     known = tuple(dict.fromkeys(os.path.normpath(each) for each in guarded))
-    return Contents(policy=policy, guarded=known, absent=tuple(each for each in known if not os.path.lexists(each)))
+    return Contents(
+        policy=policy,
+        guarded=known,
+        absent=tuple(each for each in known if not os.path.lexists(each)),
+        believed={
+            os.path.realpath(path): each.keys
+            for cli in clis
+            for each in cli.believed
+            for path in _places(each.file, cli, home, user)
+        },
+    )
 
 
 def bare(wanted: Wishes, env: Mapping[str, str]) -> Policy:
@@ -205,13 +217,12 @@ def _moved(cli: Cli, home: str, env: Mapping[str, str]) -> list[str]:
     return [each for each in sorted(folders) if os.path.isdir(each) and not _inside(home, [each.rstrip("/")])]
 
 
-def _protected(cli: Cli, home: str, env: Mapping[str, str]) -> Iterator[str]:
-    """What of a CLI's state it runs or believes, wherever that lies; a name may be a pattern."""
-    for folder in cli.state[:1] and [cli.state[0], *_moved(cli, home, env)]:
-        for each in cli.protected:
-            path = folder + each.removeprefix(cli.state[0]) if each.startswith(f"{cli.state[0]}/") else each
-            path = _expanded(path, home)
-            yield from glob.glob(path) if "*" in path else [path]
+def _places(name: str, cli: Cli, home: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Where a file or folder of a CLI's state lies, or may lie; its name may be a pattern."""
+    own = f"{cli.state[0]}/"
+    inside = name.removeprefix(own) if name.startswith(own) else os.path.basename(name)
+    for path in (_expanded(name, home), *(os.path.join(each, inside) for each in _moved(cli, home, env))):
+        yield from glob.glob(path) if "*" in path else [path]
 
 
 def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Iterator[str]:

@@ -14,11 +14,14 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
-from bridge.files import observed, usable
+from bridge.files import ANYWHERE, make_folder, observed, usable, write_atomic
+from bridge.records import as_object, parse_json, to_json
+from bridge.sandbox import believed
 from bridge.sandbox.seen import Seen, look, put_back, set_aside, unchanged
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from bridge.sandbox.contents import Contents
@@ -27,6 +30,8 @@ _MOST_FILES = 200_000
 _MOST_SECONDS = 5.0
 _CLOCK_LAG = 20_000_000
 """Nanoseconds by which the file system's clock may be behind ours."""
+_MOST_STATE = 32 * 1024 * 1024
+"""Bytes of a file of the CLI's that are looked at."""
 _SHOWN = "live.log"
 """Written while a turn runs, shown to people, and believed by nobody."""
 _HELD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -45,6 +50,7 @@ class Guard:
         self._writable: set[str] = set()
         self._seen: dict[str, Seen] = {}
         self._parents: dict[str, Seen] = {}
+        self._believed: dict[str, tuple[Sequence[str], Seen]] = {}
         self._written: dict[str, bytes | None] = {}
         self._since = time.time_ns() - _CLOCK_LAG
         self._held = ExitStack()
@@ -57,7 +63,8 @@ class Guard:
         :meth:`after`, nothing is taken in anew.
         """
         if not self._armed:
-            self._writable, self._seen, self._parents, self._written = set(), {}, {}, {}
+            self._writable, self._written = set(), {}
+            self._seen, self._parents, self._believed = {}, {}, {}
             self._held.enter_context(observed(self._written.__setitem__))
             self._armed = True
         self._writable.update(contents.policy.writable)
@@ -69,6 +76,8 @@ class Guard:
             self._seen[path] = look(path, without=self._logs)
             with suppress(OSError):  # held open, an inode can't become another file's
                 self._held.callback(os.close, os.open(path, _HELD))
+        for path in contents.believed.keys() - self._believed.keys():
+            self._believed[path] = contents.believed[path], look(path, most=_MOST_STATE)
 
     def after(self, turn: int, *, walk: bool = True) -> Iterator[str]:
         """Undo what wasn't the turn's to change, and give a sentence about each.
@@ -97,25 +106,57 @@ class Guard:
                 changed = not unchanged(path, was, self._logs)
             if changed:
                 yield self._undo(path, was, aside)
+        for path, (keys, was) in self._believed.items():
+            if line := self._disbelieved(path, keys, was, aside):
+                yield line
         if walk:
             since, self._since = self._since, time.time_ns() - _CLOCK_LAG
             yield from self._walked(since, aside)
 
+    def _disbelieved(self, path: str, keys: Sequence[str], was: Seen, aside: str) -> str:
+        """Put back what the CLI runs or believes, in a file that it has to write itself: the rest stays."""
+        now = look(path, most=_MOST_STATE)
+        if now == was:
+            return ""
+        document, before = (as_object(parse_json(each.data)) for each in (now, was))
+        if now.what != "file" or document is None:
+            return self._undo(path, was, aside)
+        try:
+            old = believed.values(before or {}, keys)
+            changed = believed.put_back(document, old, believed.values(document, keys))
+        except RecursionError:
+            return self._undo(path, was, aside)
+        if not changed:
+            return ""
+        kept = os.path.join(aside, self._name(path).lstrip("/"))
+        with usable(path):
+            make_folder(os.path.dirname(kept))
+            write_atomic(kept, to_json({".".join(way): value for way, value in changed.items()}), mode=0o600)
+            write_atomic(path, to_json(document) + "\n", mode=was.mode or 0o600, root=ANYWHERE)
+        what = one_line(", ".join(sorted(".".join(way) for way in changed)), 200)
+        return (
+            f"the turn had changed {what} in {self._shown(path)}, which is not its to change: undone; what stood"
+            f" there is in {self._shown(kept)}"
+        )
+
     def _undo(self, path: str, was: Seen, aside: str) -> str:
         kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
-        name = self._name(path)
+        name = self._shown(path)
         if was.what == "other" or (was.what == "file" and was.data is None):
             raise ProjectUnusable(
                 f"the turn had changed {name}, and there is no copy to put back: what lies there now was moved to"
-                f" {kept}\n  next: put it back by hand, or from version control"
+                f" {self._shown(kept)}\n  next: put it back by hand, or from version control"
             )
         with usable(name):
             put_back(path, was)
-        instead = f"; what lay there is in {self._name(kept)}" if kept else ""
+        instead = f"; what lay there is in {self._shown(kept)}" if kept else ""
         return f"the turn had changed {name}, which is not its to change: undone{instead}"
 
     def _name(self, path: str) -> str:
         return os.path.relpath(path, self._top) if path.startswith(f"{self._top}/") else path
+
+    def _shown(self, path: str) -> str:
+        return one_line(self._name(path))
 
     def _walked(self, since: int, aside: str) -> Iterator[str]:
         """Look for files that run as their owner, whoever starts them, and for pipes where git would wait."""
@@ -138,7 +179,7 @@ class Guard:
         found = entry.stat(follow_symlinks=False)
         if found.st_ctime_ns < since:
             return ""
-        name = self._name(entry.path)
+        name = self._shown(entry.path)
         if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
             os.chmod(entry.path, stat.S_IMODE(found.st_mode) & 0o777)
             return f"the turn had set the setuid or setgid bit of {name}: undone"
@@ -147,10 +188,9 @@ class Guard:
             and not stat.S_ISLNK(found.st_mode)
             and ("/.git/" in entry.path or entry.name.startswith(".git"))
         ):
-            kept = set_aside(entry.path, os.path.join(aside, name.lstrip("/")))
-            return (
-                f"the turn had made {name}, which is no file, and which git would read: moved to {self._name(kept)}"
-            )
+            kept = set_aside(entry.path, os.path.join(aside, self._name(entry.path).lstrip("/")))
+            moved = self._shown(kept)
+            return f"the turn had made {name}, which is no file, and which git would read: moved to {moved}"
         return ""
 
 
@@ -158,6 +198,8 @@ def _entries(folder: str, since: int) -> list[os.DirEntry[str]]:
     """What lies in a folder, also in one that the turn has closed; nothing in one that is somebody else's."""
     with suppress(OSError):
         found = os.lstat(folder)
+        if not stat.S_ISDIR(found.st_mode):
+            return []
         if found.st_ctime_ns >= since and not os.access(folder, os.R_OK | os.X_OK):
             os.chmod(folder, stat.S_IMODE(found.st_mode) | 0o700)
         with os.scandir(folder) as entries:

@@ -23,6 +23,7 @@ class Policy:
         readable: other folders and files, read-only.
         writable: folders and files that may be written to.
         readonly: folders and files in writable ones that may only be read. None can be renamed, either.
+        private: folders in writable ones that are empty in there, and gone behind it.
         masked: files of `system` that are not to be read.
         links: links at the top of the file system, such as ``/bin`` to ``usr/bin``: name and target.
         env: the environment, whole.
@@ -39,6 +40,7 @@ class Policy:
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)

@@ -80,7 +80,7 @@ def settings(
     return {
         "network": {"allowedDomains": _hosts(policy), "deniedDomains": []},
         "filesystem": {
-            "denyRead": [*dict.fromkeys((*hidden, policy.home, *policy.masked))],
+            "denyRead": [*dict.fromkeys((*hidden, policy.home, *policy.masked, *policy.private))],
             "allowRead": [*dict.fromkeys((*policy.readable, *policy.writable, folder, *own))],
             "allowWrite": [*dict.fromkeys((*policy.writable, os.path.join(folder, TEMPORARY)))],
             "denyWrite": [*policy.readonly],

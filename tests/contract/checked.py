@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from bridge.clis import Cli, DriverCapabilities, KnownDrift, OwnSandbox
+from bridge.clis import Believed, Cli, DriverCapabilities, KnownDrift, OwnSandbox
 from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep, contract_of
 from bridge.errors import ConfigurationError
 
@@ -143,7 +143,9 @@ def _misfit_cli(where: str, name: str, fields: Any) -> Iterator[str]:
     if not isinstance(fields, dict):
         yield f"{where}: {fields!r} is no mapping"
         return
-    yield from _misfit(Cli, where, {"name": name, **fields}, without=("driver", "own_sandbox", "drifts"))
+    yield from _misfit(
+        Cli, where, {"name": name, **fields}, without=("driver", "own_sandbox", "believed", "drifts")
+    )
     if name not in (fields.get("programs") or ()):
         yield f"{where}: programs doesn't hold {name}, the name of the file"
     if driver := fields.get("driver"):
@@ -151,5 +153,6 @@ def _misfit_cli(where: str, name: str, fields: Any) -> Iterator[str]:
         yield from _misfit(DriverCapabilities, f"{where}: driver", {**driver, **of_the_cli})
     if sandbox := fields.get("own_sandbox"):
         yield from _misfit(OwnSandbox, f"{where}: own_sandbox", sandbox)
-    for each in fields.get("drifts", ()):
-        yield from _misfit(KnownDrift, f"{where}: drifts", each)
+    for key, kind in (("believed", Believed), ("drifts", KnownDrift)):
+        for each in fields.get(key, ()):
+            yield from _misfit(kind, f"{where}: {key}", each)

@@ -48,6 +48,7 @@ _HIDDEN = (
 _BELIEVED = (
     *(".claude/settings.json", ".claude/hooks/stop.sh", ".codex/config.toml", ".bashrc", ".profile"),
     *(".local/bin/tool", "other/project/code", ".claude/status.sh", ".claude/local/claude"),
+    *(".claude.json", ".claude/shell-snapshots/of-another.sh", ".claude/ide/1.lock"),
 )
 """Files of the home that the user's programs go by."""
 _PROJECTS = {
@@ -74,6 +75,7 @@ READS = {f"~/{each}": f'grep -q {SECRET} "$HOME/{each}"' for each in _HIDDEN} | 
     "descriptors of others": f"cat /proc/$VICTIM/fd/9 | grep -q {SECRET}",
     "a link that leads out": f'ln -sf "$HOME/.netrc" out; grep -q {SECRET} out',
     "a hard link": f'ln -f "$HOME/.netrc" out && grep -q {SECRET} out',
+    "the editor's token": "grep -q . ~/.claude/ide/1.lock",
     "an agent's socket": '[ -S "$HOME/agent.sock" ]',
     "/tmp of the host": f'grep -q {SECRET} "$HOME/../in-tmp"',
     "a process of the host": "kill -0 $VICTIM && grep -q agent.sock /proc/$VICTIM/cmdline",
@@ -127,6 +129,8 @@ LOST = {
     "~/.bashrc": "echo : >> ~/.bashrc",
     "~/.profile": "echo : > ~/.profile",
     "~/.local/bin": "echo : > ~/.local/bin/tool",
+    "servers of claude": 'echo \'{"mcpServers": {"x": {"command": "x"}}}\' > ~/.claude.json',
+    "what another session sources": "echo : >> ~/.claude/shell-snapshots/of-another.sh",
     "another CLI's settings": "mkdir -p ~/.codex; echo >> ~/.codex/config.toml",
     "another project": "mkdir -p ~/other/project; echo > ~/other/project/code",
     "git's identity": "git config --global core.fsmonitor true",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
+from bridge.sandbox.believed import values
 from bridge.sandbox.box import Box
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
@@ -43,12 +45,12 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def said(project: Path, tmp_path: Path, act: Callable[[], object]) -> list[str]:
+def said(project: Path, tmp_path: Path, act: Callable[[], object], *programs: str, **more: str) -> list[str]:
     """What a guard says of a turn in which something happens."""
-    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **more}
     box = Box(project, Wishes(provider="bwrap"), PROTECTED)
     guard = box.guard(project / ".ralph/logs")
-    box.command(["true"], env)
+    box.command(programs or ["true"], env)
     act()
     found = list(guard.after(1))
     assert list(guard.after(1)) == []  # nothing is armed
@@ -67,6 +69,9 @@ PLANTS = {
     ".envrc": "touch marker",
     ".vscode/tasks.json": "{}",
     ".ralph/agents/mine.sh": "touch marker",
+    ".opencode/plugin": "export default 1",
+    ".gemini/settings.json": '{"mcpServers": {}}',
+    ".cursor/mcp.json": "{}",
     ".git/commondir": "../elsewhere",
     ".git/config.worktree": "[core]\nfsmonitor = touch marker\n",
 }
@@ -168,6 +173,90 @@ def test_bits_of_this_turn_are_cleared_and_pipes_where_git_reads_are_moved(proje
     assert len(lines) == 4
     assert {each.stat().st_mode & 0o7777 for each in (project / "bin").iterdir()} == {0o755}
     assert old.stat().st_mode & 0o7777 == 0o4755
+
+
+STATE = {
+    "numStartups": 3,
+    "mcpServers": {"mine": {"command": "mine"}},
+    "projects": {"/p": {"hasTrustDialogAccepted": False, "allowedTools": ["Read"], "lastCost": 1}, "/q": {}},
+}
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a server": (lambda it: it["mcpServers"].update(evil={"command": "touch marker"}), "mcpServers"),
+    "a server's program": (lambda it: it["mcpServers"]["mine"].update(command="evil"), "mcpServers"),
+    "no servers": (lambda it: it.pop("mcpServers"), "mcpServers"),
+    "a variable": (lambda it: it.update(env={"NODE_OPTIONS": "--require ./evil"}), "env"),
+    "a prototype": (lambda it: it.update(__proto__={"env": {"A": "b"}}), "__proto__"),
+    "a folder's servers": (
+        lambda it: it["projects"]["/q"].update(mcpServers={"e": {}}),
+        "projects./q.mcpServers",
+    ),
+    "a folder that wasn't known": (
+        lambda it: it["projects"].update({"/new\x1b[2J": {"hasTrustDialogAccepted": True}}),
+        "projects./new [2J.hasTrustDialogAccepted",
+    ),
+    "a folder's trust": (
+        lambda it: it["projects"]["/p"].update(hasTrustDialogAccepted=True),
+        "projects./p.hasTrustDialogAccepted",
+    ),
+    "no folders": (lambda it: it.update(projects=[]), "projects./p.allowedTools"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_a_cli_believes_of_its_own_state_is_put_back_and_the_rest_stays(
+    project: Path, tmp_path: Path, name: str
+) -> None:
+    state = tmp_path / "home/.claude.json"
+    state.parent.mkdir()
+    state.write_text(json.dumps(STATE))
+
+    def plant() -> None:
+        document = json.loads(state.read_text())
+        document["numStartups"] = 4
+        CHANGES[name][0](document)
+        state.write_text(json.dumps(document))
+
+    (line,) = said(project, tmp_path, plant, "claude")
+    assert f"the turn had changed {CHANGES[name][1]} in {state}, which is not its to change: undone" in line
+    found = json.loads(state.read_text())
+    assert values(found, ["mcpServers", "env", "__proto__", "projects.*.mcpServers"]) == {
+        ("mcpServers",): STATE["mcpServers"]
+    }
+    assert values(found, ["projects.*.*"]).keys() <= {
+        ("projects", "/p", "allowedTools"),
+        ("projects", "/p", "lastCost"),
+    }
+    assert found["numStartups"] == 4
+    (kept,) = (each for each in (project / ".ralph/logs/undone").rglob("*") if each.is_file())
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_cli_has_to_write_of_its_state_is_left_to_it(project: Path, tmp_path: Path) -> None:
+    state = tmp_path / "home/.claude.json"
+    state.parent.mkdir()
+    state.write_text(json.dumps(STATE))
+    known = {"/here": {"allowedTools": [], "mcpServers": {}, "hasTrustDialogAccepted": False, "lastCost": 2}}
+    text = json.dumps(STATE | {"numStartups": 4, "projects": {**STATE["projects"], **known}})  # type: ignore[dict-item]
+    assert said(project, tmp_path, lambda: state.write_text(text), "claude") == []
+    assert state.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"a":' * 100_000, '{"n": ' + "9" * 5000 + "}"])
+def test_state_that_is_none_any_more_is_put_back_as_a_whole(project: Path, tmp_path: Path, text: str) -> None:
+    state = tmp_path / "mine/.claude.json"
+    state.parent.mkdir()
+    state.write_text(json.dumps(STATE))
+    env = {"CLAUDE_CONFIG_DIR": str(state.parent)}
+    assert len(said(project, tmp_path, lambda: state.write_text(text), "claude", **env)) == 1
+    assert json.loads(state.read_text()) == STATE
+    assert len(said(project, tmp_path, state.unlink, "claude", **env)) == 1
+
+    def link() -> None:
+        state.unlink()
+        state.symlink_to("x")
+
+    assert len(said(project, tmp_path, link, "claude", **env)) == 1
+    assert json.loads(state.read_text()) == STATE
 
 
 def test_what_has_no_copy_ends_the_loop(project: Path, tmp_path: Path) -> None:

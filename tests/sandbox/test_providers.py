@@ -75,6 +75,15 @@ def test_what_others_run_later_stays_as_it_is(place: Place) -> None:
     assert (place.home / ".claude/settings.json").read_text() == "{}"
 
 
+def test_what_other_sessions_go_by_is_neither_seen_nor_changed(place: Place) -> None:
+    snapshot = place.home / ".claude/shell-snapshots/of-another.sh"
+    snapshot.parent.mkdir()
+    snapshot.write_text("mine\n")
+    ran = place.turn("cd ~/.claude/shell-snapshots && ls -A && (echo x >> of-another.sh; echo x > own; cat own)")
+    assert (ran.status, ran.text) == (0, "x"), ran.err
+    assert [(each.name, each.read_text()) for each in snapshot.parent.iterdir()] == [("of-another.sh", "mine\n")]
+
+
 def test_git_works_in_it(place: Place) -> None:
     ran = place.turn(
         "echo x > x; git add x && git -c user.name=n -c user.email=e commit -qm one && git log --format=%s"
