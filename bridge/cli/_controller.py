@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import say, say_all, write
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, SandboxUnavailable
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.controller import Notification, OriginalNeeded
 from bridge.setups.dot_ralph.flags import parse
@@ -72,6 +72,8 @@ def run_words(control: Controller, project: Path, words: Sequence[str], *, stand
         say_all(f"Error: {error}")
     except BridgeError as error:
         say_all(f"Error: {error}")
+        if stand_in is None and isinstance(error, SandboxUnavailable):
+            return error.exit_code  # of `run`; the original has one code for all that keeps it from beginning
     return 1
 
 

@@ -52,6 +52,7 @@ SECTIONS = {
         "stop-hook": ("bridge.cli.stop_hook", "Answer Claude Code's Stop hook for a loop in its session."),
     },
     "More": {
+        "sandbox": ("bridge.cli.sandbox", "Make an image of a CLI, for turns in a container."),
         "adapter": ("bridge.cli.adapter", "List, check, test and use adapters for interactive programs."),
         "completion": ("bridge.cli.completion", "Print the script that completes commands in your shell."),
     },

@@ -154,6 +154,12 @@ def _adapters(incomplete: str) -> Items:
     return _files(incomplete) + _items(sorted(path.stem for path in BUILTIN.glob("*.yaml")), incomplete)
 
 
+def _clis(incomplete: str) -> Items:
+    from bridge.clis import known_clis
+
+    return _items({name: cli.title for name, cli in known_clis().items()}, incomplete)
+
+
 def _reports(incomplete: str) -> Items:
     from bridge.verify.reports import FORMATS
 
@@ -169,6 +175,7 @@ COMPLETES: Mapping[str, Complete] = {
     "RB": _offers(_selected),
     "SETUP": _offers(_setups),
     "ADAPTER": _offers(_adapters),
+    "CLI": _offers(_clis),
     "KIND=FILE": _offers(_reports),
     "WORDS": _offers(lambda incomplete: _items(("plan", "build", "align-specs", "prompt", "help"), incomplete)),
     "DIR": _offers(lambda incomplete: [CompletionItem(incomplete, type="dir")]),

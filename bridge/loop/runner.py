@@ -135,8 +135,10 @@ class _Loop(Generic[S, O]):
         with self.crew, self.active:
             for name in self.crew.names:
                 self.settings.caps.check(name)
+            left: tuple[str, ...] = ()
             if self.settings.box is not None:  # before its records are begun, which name it
                 self.active.uses(self._shown(self.active.tool))
+                left = self.settings.box.clear(self.settings.environment)
             self.store.open(self.active, self.state)
             if not self.crew.alone:
                 self.crew.take_over(read_object(self.store.folder / CREW), self._now())
@@ -147,7 +149,7 @@ class _Loop(Generic[S, O]):
             self._note("began", tool=self.active.tool, head=self.repository.head(), branch=self.repository.branch())
             try:
                 try:
-                    yield from map(Notice, notices)
+                    yield from map(Notice, (*left, *notices))
                     decision = yield from self._iterations()
                 except BaseException as error:
                     ending = None if isinstance(error, GeneratorExit) else self.handler.ended_by(error)

@@ -11,8 +11,10 @@ from bridge.errors import SandboxUnavailable
 from bridge.git.immune import program
 from bridge.process.ask import ask
 from bridge.sandbox.boxed import Boxed, boxed
+from bridge.sandbox.containers import listing, name_of, removal
 from bridge.sandbox.contents import Contents, Git, compose, search_path
 from bridge.sandbox.probes import probe
+from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -126,6 +128,24 @@ class Box:
             tree = os.path.normpath(os.path.join(top, *up)) if up else ""
             self._git.append(Git(tuple(dict.fromkeys((own, common))), tree, tuple(named)))
         return self._git[0]
+
+    def clear(self, env: Mapping[str, str]) -> tuple[str, ...]:
+        """Remove the containers that a killed loop of this project has left; with the project's lock held.
+
+        A client that is killed while it makes one leaves it behind, not begun or with nobody who waits for it.
+
+        Returns:
+            What people should be told.
+        """
+        client = self.wanted.provider
+        if client != "docker" and client != "podman":
+            return ()
+        top, env = os.path.realpath(self.project), self._outside(env)
+        left = ask(listing(client, top), cwd="/", env=env, patience=_PATIENCE).text.split()
+        left = [each for each in left if each.startswith(name_of(top))]
+        for each in left:
+            ask(removal(client, each), cwd="/", env=env, patience=_PATIENCE)
+        return (f"{plural(len(left), 'container')} that a killed loop had left behind: removed",) if left else ()
 
     def _outside(self, env: Mapping[str, str]) -> dict[str, str]:
         """The environment that boxes are made in, in which no program comes from the project."""

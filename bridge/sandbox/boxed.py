@@ -79,9 +79,9 @@ def boxed(
     Raises:
         bridge.errors.ConfigurationError: the provider can't do what the policy wants.
     """
-    name = f"ralph-bridge-{secrets.token_hex(6)}"
+    token = secrets.token_hex(6)
     if provider == "docker" or provider == "podman":
-        user = _user(provider, env)
+        user, name = _user(provider, env), containers.name_of(policy.cwd, token)
         made = containers.command(policy, argv, client=provider, name=name, user=user)
         inside = {name: value for name, value in policy.env.items() if name != "PATH" or not policy.image}
         # The mark is on what runs inside: on the client it would be taken for something that a turn has left.
@@ -90,7 +90,10 @@ def boxed(
         made[0] = _program(made[0], env)
         return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
     if provider == "srt":
-        folder, linux = os.path.join(os.path.realpath(tempfile.gettempdir()), name), sys.platform == "linux"
+        folder, linux = (
+            os.path.join(os.path.realpath(tempfile.gettempdir()), f"ralph-bridge-{token}"),
+            sys.platform == "linux",
+        )
         program = shutil.which("srt", path=env.get("PATH"))
         own = [tree_of(os.path.realpath(program), policy.home)] if program else []
         files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)

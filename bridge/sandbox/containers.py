@@ -7,6 +7,7 @@ seen in there is what bubblewrap shows. A container belongs to a turn and is gon
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import os
 from typing import TYPE_CHECKING, Literal
@@ -57,6 +58,16 @@ def removal(client: Client, name: str) -> tuple[str, ...]:
     return (client, "rm", "--force", *(("--time", "0", "--ignore") if client == "podman" else ()), name)
 
 
+def name_of(project: str, token: str = "") -> str:
+    """Give the name of a container of a turn in this folder; without a token, how all of them begin."""
+    return f"ralph-bridge-{hashlib.sha256(os.fsencode(project)).hexdigest()[:12]}-{token}"
+
+
+def listing(client: Client, project: str) -> tuple[str, ...]:
+    """The command that lists the containers of a project's turns, running or not, by name."""
+    return (client, "ps", "--all", "--filter", f"name={name_of(project)}", "--format", "{{.Names}}")
+
+
 def client_environment(env: Mapping[str, str]) -> dict[str, str]:
     """What the client needs of this process's environment."""
     from fnmatch import fnmatchcase
@@ -89,6 +100,8 @@ def _bounds(policy: Policy) -> Iterator[str]:
         yield from ("--memory", f"{policy.memory_mb}m")
     if policy.processes is not None:
         yield from ("--pids-limit", str(policy.processes))
+    if policy.cpus is not None:
+        yield from ("--cpus", f"{policy.cpus:g}")
 
 
 def _file_system(policy: Policy, client: Client) -> Iterator[str]:

@@ -146,6 +146,7 @@ def compose(
         hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
         memory_mb=wanted.memory_mb or None,
         processes=wanted.processes or None,
+        cpus=wanted.cpus or None,
         image=wanted.image,
     )
     known = tuple(dict.fromkeys(os.path.normpath(each) for each in guarded))
@@ -175,6 +176,7 @@ def bare(wanted: Wishes, env: Mapping[str, str]) -> Policy:
         network="on" if wanted.network == "on" and wanted.provider != "srt" else "off",
         memory_mb=wanted.memory_mb or None,
         processes=wanted.processes or None,
+        cpus=wanted.cpus or None,
         image=wanted.image,
     )
 

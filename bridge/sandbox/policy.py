@@ -31,6 +31,7 @@ class Policy:
         hosts: those that the CLI talks to.
         memory_mb: MB that a process (in a container: all of them) may use; None: any.
         processes: how many there may be; None: any.
+        cpus: of a container: how many it may keep busy; None: any.
         image: of a container; '': one that has nothing in it but what is mounted.
     """
 
@@ -48,4 +49,5 @@ class Policy:
     hosts: tuple[str, ...] = ()
     memory_mb: int | None = None
     processes: int | None = None
+    cpus: float | None = None
     image: str = ""

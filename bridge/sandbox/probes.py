@@ -112,7 +112,7 @@ def _image(client: Client, wanted: Wishes, env: Mapping[str, str], patience: flo
     if re.search(r"(?i)no such image|not known|failed to find image|unable to find", ran.err) is None:
         return _told(client, ran)
     if wanted.image:
-        return f"the image {image} is not here\n  next: {client} pull {image}, or build it"
+        return f"the image {image} is not here\n  next: {client} pull {image}, or ralph-bridge sandbox image CLI"
     ran = ask([client, "import", "-", EMPTY], cwd="/", env=env, stdin=EMPTY_TAR, patience=patience)
     return None if ran.ok else _told(client, ran)
 

@@ -21,6 +21,8 @@ VARIABLE = "RALPH_BRIDGE_SANDBOX"
 CONTAINERS = ("docker", "podman")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HOST = re.compile(r"(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
+_NUMBERS = ("memory_mb", "processes", "cpus")
+_MOST = 10**9
 Network = Literal["on", "off"] | tuple[str, ...]
 
 
@@ -35,6 +37,7 @@ class Wishes:
         network: ``on``, ``off``, or the hosts that may be reached.
         image: of a container; '': one with nothing in it but this machine's programs, or no container.
         memory_mb, processes: bounds of a turn; 0: none.
+        cpus: that a container may keep busy; 0: any number.
     """
 
     provider: Provider = "none"
@@ -45,6 +48,7 @@ class Wishes:
     image: str = ""
     memory_mb: int = 16_384
     processes: int = 4_096
+    cpus: float = 0
 
     @property
     def boxed(self) -> bool:
@@ -73,20 +77,9 @@ def wishes(
         ConfigurationError: a value that can't be used, with where it stands.
     """
     found = _configured(config_file(env))
-    chosen = next(
-        (
-            (value, where)
-            for value, where in (
-                (provider, "--sandbox"),
-                (env.get(VARIABLE) or None, f"{VARIABLE} in the environment"),
-                (found.provider if found.boxed else None, ""),
-                (project_asks if project_asks not in ("", "none") else None, "in the project's settings"),
-            )
-            if value is not None
-        ),
-        ("none", ""),
-    )
-    wanted = replace(found, provider=_provider(*chosen), write=(*found.write, *write))
+    said = _said(env, provider, found)
+    asked = (project_asks, "in the project's settings") if project_asks not in (None, "", "none") else ("none", "")
+    wanted = replace(found, provider=_provider(*(said or asked)), write=(*found.write, *write))
     wanted = replace(wanted, env=(*found.env, *(_name(each, "--sandbox-env") for each in variables)))
     wanted = replace(wanted, image=found.image if image is None else image)
     if wanted.provider not in CONTAINERS:
@@ -104,6 +97,25 @@ def wishes(
             "  next: --sandbox srt, or --sandbox-network on"
         )
     return wanted
+
+
+def users_word(env: Mapping[str, str], provider: str | None = None) -> str | None:
+    """Where the user wants turns to run, whatever a project says; None: nothing was said.
+
+    Raises:
+        ConfigurationError: see :func:`wishes`.
+    """
+    said = _said(env, provider, _configured(config_file(env)))
+    return None if said is None else said[0]
+
+
+def _said(env: Mapping[str, str], provider: str | None, configured: Wishes) -> tuple[str, str] | None:
+    """The user's word, and where it stands."""
+    if provider is not None:
+        return provider, "--sandbox"
+    if env.get(VARIABLE):
+        return env[VARIABLE], f"{VARIABLE} in the environment"
+    return (configured.provider, "") if configured.boxed else None
 
 
 def config_file(env: Mapping[str, str]) -> Path:
@@ -143,16 +155,12 @@ def _value(key: str, value: Any, where: str) -> Any:
         return _network(value, where)
     if key in ("write", "read", "env") and isinstance(value, list) and all(isinstance(each, str) for each in value):
         return tuple(_name(each, where) for each in value) if key == "env" else tuple(value)
-    if key in ("memory_mb", "processes") and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    number = isinstance(value, (int, float) if key == "cpus" else int) and not isinstance(value, bool)
+    if key in _NUMBERS and number and 0 <= value <= _MOST:
         return value
     if key == "image" and isinstance(value, str):
         return value
-    expected = {
-        "provider": "a text",
-        "image": "a text",
-        "memory_mb": "a number from 0",
-        "processes": "a number from 0",
-    }
+    expected = {"provider": "a text", "image": "a text", **dict.fromkeys(_NUMBERS, "a number from 0")}
     raise ConfigurationError(
         f"{where} is {value!r}, expected {expected.get(key, 'a list of texts')}\n  next: correct it"
     )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import read_bytes
 from bridge.sandbox.policy import PROVIDERS
-from bridge.sandbox.settings import VARIABLE
+from bridge.sandbox.settings import users_word
 from bridge.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ KEYS = ("SANDBOX_PROVIDER", "AGENT_PROVIDER", "GITHUB_ISSUE")
 OPTIONS = {"--github-issue": "GITHUB_ISSUE", "--agent-provider": "AGENT_PROVIDER"}
 """The same on the command line."""
 DOCKER = {f"--sandbox-{name}": f"SANDBOX_DOCKER_{name.upper()}" for name in ("image", "memory", "network", "cpus")}
-"""What a project may say about its box: frankbria's options, and their settings. The last one is passed over."""
+"""What a project may say about its box: frankbria's options, and their settings."""
 _BOX = KEYS[0]
 NETWORKS = ("bridge", "host", "none")
 SERVED = tuple(each for each in PROVIDERS if each != "none")
@@ -66,7 +66,7 @@ def refuse(
     `sandbox` is where its user wants turns to run, which is stronger than what the project says; None: not said.
     """
     found = requests(project, env, given=given, driver=driver)
-    if sandbox is not None or env.get(VARIABLE):
+    if users_word(env, sandbox) is not None:
         found = [each for each in found if each.key != _BOX]
     if not found:
         return
@@ -85,14 +85,17 @@ class AskedBox(NamedTuple):
     provider: str = ""
     image: str = ""
     memory_mb: int | None = None
+    cpus: float | None = None
     offline: bool = False
 
     def narrowed(self, wanted: Wishes) -> Wishes:
         if not self.provider or not wanted.boxed:
             return wanted
-        least = min(filter(None, (self.memory_mb, wanted.memory_mb)), default=0)
+        memory_mb = min(filter(None, (self.memory_mb, wanted.memory_mb)), default=0)
+        cpus = min(filter(None, (self.cpus, wanted.cpus)), default=0)
         image = wanted.image or (self.image if wanted.provider in ("docker", "podman") else "")
-        return replace(wanted, memory_mb=least, image=image, network="off" if self.offline else wanted.network)
+        network = "off" if self.offline else wanted.network
+        return replace(wanted, memory_mb=memory_mb, cpus=cpus, image=image, network=network)
 
 
 def asked_box(project: Path, env: Mapping[str, str], *, given: Mapping[str, str] | None = None) -> AskedBox:
@@ -113,6 +116,7 @@ def asked_box(project: Path, env: Mapping[str, str], *, given: Mapping[str, str]
         provider,
         found[DOCKER["--sandbox-image"]],
         _megabytes(found[DOCKER["--sandbox-memory"]]),
+        _cpus(found[DOCKER["--sandbox-cpus"]]),
         found[DOCKER["--sandbox-network"]] not in ("", "on", *NETWORKS[:2]),  # what can't be read reaches nothing
     )
 
@@ -126,6 +130,14 @@ def _megabytes(text: str) -> int | None:
             f"{DOCKER['--sandbox-memory']}={text!r} is no size, such as 512m or 4g\n  next: correct it"
         )
     return max(1, int(found[1]) * {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}[found[2]] // 1024**2)
+
+
+def _cpus(text: str) -> float | None:
+    if text and (not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,3})?", text) or not float(text)):
+        raise ConfigurationError(
+            f"{DOCKER['--sandbox-cpus']}={text!r} is no number of CPUs, such as 2 or 1.5\n  next: correct it"
+        )
+    return float(text) if text else None
 
 
 _WHY = {

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.process.ask import Ran
     from bridge.sandbox.policy import Provider
@@ -63,14 +64,38 @@ class Place:
     def box(self) -> Box:
         return Box(self.project, self.wanted, (".ralph/logs",))
 
-    def turn(self, script: str, *words: str, stdin: bytes = b"") -> Ran:
+    def turn(self, script: str, *words: str, stdin: bytes = b"", box: Box | None = None) -> Ran:
         """Run a bash script as the CLI of a turn, to its end."""
         program = self.home / "bin/claude"
         program.write_text(f"#!/bin/bash\n{script}")
         program.chmod(0o755)
-        boxed = self.box.command([str(program), *words], self.env)
+        boxed = (box or self.box).command([str(program), *words], self.env)
         with boxed.standing():
             return ask(boxed.argv, cwd=self.project, env=boxed.env, stdin=stdin, patience=100)
+
+
+@contextmanager
+def image_of(place: Place, name: str, programs: Mapping[str, str], also: Sequence[str] = ()) -> Iterator[None]:
+    """An image of a bash, `programs` by name, scripts, and `also` of this machine's programs."""
+    root, tar, client = place.home.parent / "image", place.home.parent / "image.tar", place.wanted.provider
+    own = ["/bin/bash", "/bin/sh", "/bin/true", "/bin/cat", *also]
+    listed = subprocess.run(["ldd", *own], capture_output=True, text=True, check=True).stdout
+    libraries = {word for word in listed.split() if word.startswith("/lib") and ":" not in word}
+    for path in {*own, *libraries}:
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, root / path[1:])
+    (root / "usr/bin").mkdir(parents=True)
+    (root / "tmp").mkdir()
+    for each, text in programs.items():
+        (root / "bin" / each).write_text(text)
+        (root / "bin" / each).chmod(0o755)
+    with tarfile.open(tar, "w") as archive:
+        archive.add(root, ".")
+    subprocess.run([client, "import", tar, name], check=True, env=place.env, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run([client, "rmi", "--force", name], env=place.env, capture_output=True, check=False)
 
 
 def make_place(folder: Path, provider: Provider, more: Mapping[str, str]) -> Place:

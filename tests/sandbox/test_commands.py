@@ -85,7 +85,12 @@ def test_the_network_is_the_clients_own_or_none() -> None:
 
 def test_nothing_is_bounded_where_nothing_is_asked_for() -> None:
     words = line(replace(POLICY, memory_mb=None, processes=None))
-    assert not {"--memory", "--pids-limit"} & {*words}
+    assert not {"--memory", "--pids-limit", "--cpus"} & {*words}
+
+
+@pytest.mark.parametrize(("cpus", "word"), [(2.0, "2"), (1.5, "1.5")])
+def test_a_container_keeps_so_many_cpus_busy(cpus: float, word: str) -> None:
+    assert options(line(replace(POLICY, cpus=cpus)), "--cpus") == [word]
 
 
 def test_what_is_mounted_is_what_the_policy_names() -> None:

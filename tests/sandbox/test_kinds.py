@@ -70,3 +70,39 @@ def test_a_turn_of_each_kind_is_in_the_box(tmp_path: Path, setup: str) -> None:
         assert gate["status"] == "fail"
         assert "Read-only file system" in gate["output"]
         assert "'" in gate["output"].partition("ls: cannot access")[2]
+
+
+@pytest.mark.parametrize("how", ["--sandbox", "environment", "configuration"])
+def test_frankbrias_none_doesnt_switch_off_the_users_box(tmp_path: Path, how: str) -> None:
+    """Its own loop knows no such provider, and doesn't begin; which is no reason not to run in the user's."""
+    project = Project(tmp_path / "project")
+    project.cli("claude", _CLI)
+    for name, text in {**SETUPS["frankbria"], ".ralphrc": "SANDBOX_PROVIDER=none\n"}.items():
+        project.write(name, text)
+    project.repository()
+    (tmp_path / "config/ralph-bridge").mkdir(parents=True)
+    env = {"RALPH_BRIDGE_SANDBOX": "", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    refused = project.run("run", "--max-iterations", "1", **env)
+    assert (refused.returncode, "SANDBOX_PROVIDER=none" in refused.stderr) == (1, True)
+    assert not (project.folder / "got-in").exists()
+    words = ["--sandbox", "bwrap"] if how == "--sandbox" else []
+    if how == "environment":
+        env["RALPH_BRIDGE_SANDBOX"] = "bwrap"
+    elif how == "configuration":
+        (tmp_path / "config/ralph-bridge/config.toml").write_text('[sandbox]\nprovider = "bwrap"\n')
+    done = project.run("run", "--max-iterations", "1", *words, **env)
+    told = "SANDBOX_PROVIDER=none in .ralphrc line 1 is passed over: turns run in bwrap" in done.stderr
+    assert told == (how != "--sandbox")  # which is that very setting, as an option
+    assert (project.folder / "got-in").read_text() == "", done.stderr
+    status = json.loads((project.folder / ".ralph/status.json").read_text())
+    assert status["sandbox"] == {"provider": "bwrap"}
+
+
+def test_frankbrias_dry_run_says_when_the_box_cannot_be_made(tmp_path: Path) -> None:
+    project = Project(tmp_path / "project")
+    project.cli("claude", _CLI)
+    for name, text in {**SETUPS["frankbria"], ".ralphrc": "SANDBOX_PROVIDER=srt\n"}.items():
+        project.write(name, text)
+    done = project.run("run", "--dry-run", PATH=f"{project.folder}/bin:/usr/bin:/bin")
+    assert (done.returncode, "--sandbox srt: " in done.stderr) == (4, True), done.stderr
+    assert not (project.folder / "got-in").exists()

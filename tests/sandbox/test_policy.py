@@ -159,12 +159,13 @@ def test_bubblewrap_mounts_nothing_a_second_time_and_hides_nothing_that_is_let_i
 def test_the_command_line_beats_the_environment_and_that_the_configuration(tmp_path: Path) -> None:
     path = tmp_path / CONFIG
     path.parent.mkdir(parents=True)
-    path.write_text('[sandbox]\nprovider = "podman"\nwrite = ["/srv"]\nenv = ["A"]\nnetwork = "off"\n')
+    path.write_text('[sandbox]\nprovider = "podman"\nwrite = ["/srv"]\nenv = ["A"]\nnetwork = "off"\ncpus = 1.5\n')
     env = {"XDG_CONFIG_HOME": str(tmp_path)}
     assert wishes(env).provider == "podman"
     assert wishes({**env, "RALPH_BRIDGE_SANDBOX": "docker"}).provider == "docker"
     found = wishes({**env, "RALPH_BRIDGE_SANDBOX": "docker"}, provider="bwrap", variables=["B"], network="on")
     assert (found.provider, found.write, found.env, found.network) == ("bwrap", ("/srv",), ("A", "B"), "on")
+    assert found.cpus == 1.5
     assert wishes({**env, "RALPH_BRIDGE_SANDBOX": "none"}).provider == "none"
 
 
@@ -181,6 +182,9 @@ def test_a_project_can_ask_for_a_box_and_not_for_none(tmp_path: Path) -> None:
         ("[sandbox]\nprovidr = 'bwrap'\n", "there is no such setting"),
         ("[sandbox]\nwrite = 'x'\n", "expected a list of texts"),
         ("[sandbox]\nmemory_mb = -1\n", "expected a number from 0"),
+        ("[sandbox]\nmemory_mb = 1.5\n", "expected a number from 0"),
+        ("[sandbox]\ncpus = inf\n", "expected a number from 0"),
+        ("[sandbox]\ncpus = true\n", "expected a number from 0"),
         ("[sandbox]\nenv = ['A=B']\n", "no name of a variable"),
         ("[sandbox\n", "no TOML"),
         ("sandbox = 1\n", r"expected a section \[sandbox\]"),

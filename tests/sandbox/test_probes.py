@@ -96,7 +96,7 @@ def test_the_reason_is_theirs_and_the_next_step_is_ours(
 def test_an_image_that_is_not_here_is_not_fetched(env: dict[str, str]) -> None:
     says(env, "podman", "Error: mine:1: image not known", has_image=False)
     said = probe(Wishes(provider="podman", image="mine:1"), env)
-    assert said == "the image mine:1 is not here\n  next: podman pull mine:1, or build it"
+    assert said == "the image mine:1 is not here\n  next: podman pull mine:1, or ralph-bridge sandbox image CLI"
 
 
 def test_all_that_are_installed_are_tried(env: dict[str, str]) -> None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.errors import ProgramTimeout
+from bridge.files import write_atomic
 from bridge.process.ask import ask
 from bridge.process.program import Graces, Program
 from tests import command
 from tests.command import MAIN
 from tests.examples import until
-from tests.sandbox.boxes import Place
+from tests.sandbox.boxes import Place, image_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,12 +155,10 @@ def test_a_container_hears_signals_and_ends_with_its_deadline(container: Place) 
         errors = container.home.parent / "errors"
         with (
             boxed.standing(),
-            Program(
-                boxed.argv, cwd=container.project, env=boxed.env, stderr_path=errors, timeout=15, graces=graces
-            ) as running,
-            pytest.raises(ProgramTimeout),
+            Program(boxed.argv, cwd=container.project, env=boxed.env, stderr_path=errors, graces=graces) as running,
         ):
-            list(running.lines())
+            assert next(iter(running.lines())) == b"begun\n"
+            running.end()  # as its deadline does
         assert running.status is not None
         assert (container.project / "heard").exists() == heard
         assert not containers(container)
@@ -187,6 +184,25 @@ def test_a_turn_in_srt_leaves_no_process_and_no_file_when_it_is_ended(
     until(lambda: not _sleeping())
     assert not Path(boxed.folder).exists()
     assert sorted(path.name for path in place.project.iterdir()) == before
+
+
+@pytest.mark.parametrize("provider", ["bwrap", "srt", *CONTAINERS])
+def test_what_the_host_replaces_between_two_turns_is_seen_and_protected_in_the_second(
+    place_for: Callable[[Provider], Place], provider: Provider
+) -> None:
+    """A mount goes with the file that was there when the box was made: so each turn has a box of its own."""
+    place = place_for(provider)
+    state = place.project / ".ralph/state.json"
+    box = replace(place.box, protected=(".ralph/state.json", ".ralph/later.json"))
+    replaced = "for each in state later; do cat .ralph/$each.json; echo evil > .ralph/$each.json; done 2>/dev/null"
+    write_atomic(state, "one\n")
+    first = place.turn(f"{replaced}; mkdir -p /tmp/kept", box=box)
+    assert first.text.splitlines()[:1] == ["one"]
+    write_atomic(state, "two\n")
+    write_atomic(state.with_name("later.json"), "three\n")
+    second = place.turn(f"{replaced}; [ ! -e /tmp/kept ] && echo clean", box=box)
+    assert second.text.splitlines() == ["two", "three", "clean"], second.err
+    assert [state.read_text(), state.with_name("later.json").read_text()] == ["two\n", "three\n"]
 
 
 _AGENT = """\
@@ -230,26 +246,34 @@ def test_a_loop_that_is_killed_leaves_no_container(container: Place) -> None:
     until(lambda: not containers(container))
 
 
+@pytest.mark.slow
+def test_what_a_killed_loop_has_left_is_removed_when_the_next_one_begins(container: Place, tmp_path: Path) -> None:
+    """Its client was killed when it had made a container, and not begun it. Another project's stays."""
+    client, other = container.wanted.provider, tmp_path / "other"
+    other.mkdir()
+    for place in (container, replace(container, project=other)):
+        argv = place.box.command(["true"], container.env).argv
+        words = [argv[0], "create", *(each for each in argv[2:] if each != "--passwd=false")]  # unknown to `create`
+        subprocess.run(words, env=container.env, check=True, capture_output=True)
+    try:
+        assert len(containers(container)) == 1
+        (container.home / "bin/claude").write_text("#!/bin/bash\necho 2.1.9\n")
+        (container.home / "bin/claude").chmod(0o755)
+        words = ["run", "--driver", "claude-code", "--max-iterations", "1", "--sandbox", client]
+        done = command.run(words, cwd=container.project, env=container.env)
+        assert "1 container that a killed loop had left behind: removed" in done.stderr
+        assert not containers(container)
+        assert len(containers(replace(container, project=other))) == 1
+    finally:
+        replace(container, project=other).box.clear(container.env)
+    assert not containers(replace(container, project=other))
+
+
 def test_an_image_brings_the_cli_and_this_machines_programs_are_not_there(container: Place) -> None:
     """One is made of a bash, with a CLI that isn't on this machine."""
-    root, client = container.home.parent / "image", container.wanted.provider
-    (root / "bin").mkdir(parents=True)
-    libraries = subprocess.run(["ldd", "/bin/bash", "/bin/true"], capture_output=True, text=True, check=True).stdout
-    for path in {
-        "/bin/bash",
-        "/bin/true",
-        *(word for word in libraries.split() if word.startswith("/lib") and ":" not in word),
-    }:
-        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, root / path[1:])
-    (root / "bin/claude").write_text("#!/bin/bash\necho *; echo /usr/bin/*; echo x > work.txt; cat\necho end\n")
-    (root / "bin/claude").chmod(0o755)
-    tar = container.home.parent / "image.tar"
-    with tarfile.open(tar, "w") as archive:
-        archive.add(root, ".")
     image = f"localhost/ralph-bridge-test:{os.getpid()}"
-    subprocess.run([client, "import", tar, image], check=True, env=container.env, capture_output=True)
-    try:
+    program = "#!/bin/bash\necho *; echo /usr/bin/*; echo x > work.txt; cat\necho end\n"
+    with image_of(container, image, {"claude": program}):
         box = container.wants(image=image).box
         box.require(container.env)
         boxed = box.command(["claude"], container.env)
@@ -257,8 +281,6 @@ def test_an_image_brings_the_cli_and_this_machines_programs_are_not_there(contai
             ran = ask(boxed.argv, cwd=container.project, env=boxed.env, patience=100)
         assert ran.text.splitlines() == ["*", "/usr/bin/*", "end"], ran.err
         assert (container.project / "work.txt").read_text() == "x\n"
-    finally:
-        subprocess.run([client, "rmi", "--force", image], env=container.env, capture_output=True, check=False)
 
 
 def _sleeping() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge import records
@@ -65,8 +66,14 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
         leaving: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.time,
     ) -> None:
+        box = "none" if loop.box is None else loop.box.name
         setup = FolderSetup(
-            folder=folder, settings=settings, reset=reset, status=status, further=further, names_signals=False
+            folder=folder,
+            settings=settings,
+            reset=reset,
+            status=status,
+            further=partial(further, box),
+            names_signals=False,
         )
         super().__init__(setup, loop, own=FILES, lines=lines, now=now, on_log=on_log)
         self.settings = settings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
-from bridge.sandbox.settings import VARIABLE
+from bridge.sandbox.settings import users_word
 from bridge.setups.dot_ralph.breaker import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
 from bridge.setups.dot_ralph.opening import (
@@ -129,7 +129,7 @@ def ready(
     settings = resolve(
         folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, KEYS)}
     )
-    box = options.sandbox or env.get(VARIABLE)
+    box = users_word(env, options.sandbox)
     refuse(settings, sandboxed=[*sandboxed], driver=options.driver, box=box)
     _require_whole(folder)
     require_prompt(folder, settings, "write it")
@@ -194,6 +194,13 @@ def open_loop(
         protected=(settings.shell_init_file,),
         asks=asks,
     )
+    runs_in = "none" if loop.box is None else loop.box.name
+    if settings.sandbox and settings.sandbox.strip().lower() != runs_in:
+        where = "on this machine" if loop.box is None else f"in {runs_in}"
+        notices.append(
+            f"SANDBOX_PROVIDER={settings.sandbox} {settings.sources['sandbox'].where} is passed over: turns run"
+            f" {where}, as their user wants"
+        )
     if live and settings.output_format == "text":
         notices.append(live_needs_json(settings))
 

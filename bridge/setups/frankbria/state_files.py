@@ -130,11 +130,11 @@ def reset(event: Any) -> str:
     return reasons.get(event.reason, "")
 
 
-def further(facts: Facts, _code: int | None) -> dict[str, object]:
+def further(sandbox: str, facts: Facts, _code: int | None) -> dict[str, object]:
     return {
         "tokens_used_this_hour": number_in(facts.read(files.TOKENS)) or 0,
         "max_tokens_per_hour": facts.setup.settings.max_tokens_per_hour,
-        "sandbox": {"provider": "none"},
+        "sandbox": {"provider": sandbox},
     }
 
 
