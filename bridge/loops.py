@@ -55,6 +55,9 @@ class LoopOptions(TypedDict, total=False):
     sandbox_image: str | None
     fallback: str | None
     escalate: str | None
+    check: str | None
+    check_every_turn: bool
+    check_minutes: float | None
     settings: Mapping[str, str]
 
 
@@ -129,6 +132,9 @@ class Loop(EventStream[LoopEnded]):
             sandbox_image: of a container (docker, podman), with the CLI in it; default: this machine's programs.
             fallback: tools for the turns while those before them are at a limit: ``driver:codex,agent:claude``.
             escalate: a tool for what so many turns have not done: ``3:driver:claude-code@opus``.
+            check: a command that has to succeed before the loop is complete, such as ``make test``.
+            check_every_turn: run it behind each turn that ended well, and tell the next one.
+            check_minutes: that it may take; default 10.
             settings: globals for the script.
 
         Raises:

@@ -140,7 +140,7 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
         if remark := opened.remark(end):
             screen.write_line(f"{remark}\n")
         screen.ended(end)
-    return 0
+    return 1 if end.status == 1 else 0  # to the originals every end is a 0; a check that fails is none of theirs
 
 
 def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:

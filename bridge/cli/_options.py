@@ -15,6 +15,7 @@ from bridge.loop.caps import VARIABLES
 from bridge.setups import PLAIN, kinds
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.crew import OPTIONS as CREW
+from bridge.setups.gates import OPTIONS as GATES
 from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
 from bridge.setups.unserved import OPTIONS as UNSERVED
@@ -87,6 +88,7 @@ notify_options = _each(
 """Whom to tell; `taken_notify` reads them."""
 sandbox_options = run_options(*SANDBOX)
 crew_options = run_options(*CREW)
+gate_options = run_options(*GATES)
 caps_options = _each(run_options(*VARIABLES), notify_options)
 unserved_options = _each(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
 """What asks for what no loop of ours does: refused with the reason."""

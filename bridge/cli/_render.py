@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, drop, say, write, write_text
 from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
     DenialHelp,
     IterationEnded,
     IterationStarted,
@@ -148,6 +150,8 @@ class Renderer:
             case Waiting() if event.first and event.reason != "pause" and event.left >= 1:
                 until = event.until.strftime("%H:%M:%S" if event.left < _A_DAY else "%A %H:%M")
                 say(f"{style('waiting', 'yellow')} for {duration(event.left)}, until {until} · {event.reason}")
+            case CheckStarted() | CheckEnded():
+                say(f"{self._where(event.iteration)} {event}")
             case ReviewStarted():
                 say(f"{self._where(event.iteration)} review started")
             case ReviewEnded():

@@ -17,6 +17,7 @@ from bridge.loop.caps import VARIABLES
 from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.crew import OPTIONS as CREW
+from bridge.setups.gates import OPTIONS as GATES
 from bridge.setups.options import RunOptions
 from bridge.setups.wiggum.outer import OuterState
 from bridge.wording import duration
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _RUN_OPTIONS = (
     *("driver", "agent", "live", "timeout", "retry_delay", "max_iterations", "max_minutes", "promise", "settings"),
-    *(*VARIABLES, *CREW, *SANDBOX),
+    *(*VARIABLES, *CREW, *GATES, *SANDBOX),
 )
 _OUTER_ONLY = (
     "driver",
@@ -41,6 +42,7 @@ _OUTER_ONLY = (
     "tokens_per_hour",
     "notify",
     *CREW,
+    *GATES,
     *SANDBOX,
 )
 

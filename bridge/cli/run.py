@@ -16,6 +16,7 @@ from bridge.cli._help import completes
 from bridge.cli._options import (
     caps_options,
     crew_options,
+    gate_options,
     project_folder,
     project_option,
     run_options,
@@ -85,6 +86,7 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @run_options("allowed_tools", "agent", "process", "strict", "lift")
 @unserved_options
 @crew_options
+@gate_options
 @sandbox_options
 @run_options("dry_run")
 @settings_option

@@ -13,6 +13,7 @@ from bridge.cli._failures import guarded
 from bridge.cli._help import Group
 from bridge.cli._options import (
     crew_options,
+    gate_options,
     notify_options,
     project_folder,
     project_option,
@@ -101,6 +102,7 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
     retry_delay="Pause after a failed turn; doubled after each further one, up to 30 s.  [default: 0.5]",
 )
 @crew_options
+@gate_options
 @sandbox_options
 @click.option("--resume", is_flag=True, help="Continue from the existing state.")
 @click.option("--fresh", is_flag=True, help="Start over; state, plan and progress are kept aside.")

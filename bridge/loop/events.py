@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
 from bridge.loop.records import NO_TURNS, Totals
 from bridge.turn.tool import Event as LoopEvent
 from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress
-from bridge.wording import plural
+from bridge.wording import duration, one_line, plural
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from bridge.loop.records import TurnRecord
     from bridge.loop.runs import RunRecord
     from bridge.stream.analysis import PermanentFailure
+    from bridge.turn.check import Checked
 
 __all__ = [
+    "CheckEnded",
+    "CheckProgress",
+    "CheckStarted",
     "DenialHelp",
     "HookText",
     "IterationEnded",
@@ -123,6 +127,49 @@ class CrewStands(LoopEvent):
     """How the loop's tools stand behind a turn, for a run that goes on with this one. Recorded, never yielded."""
 
     document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStarted(LoopEvent):
+    """The check begins; `log` gets what it prints, `iteration` is the one before, 0: none."""
+
+    iteration: int
+    command: str
+    log: Path
+
+    def __str__(self) -> str:
+        return f"check `{one_line(self.command, 80)}` started"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProgress(LoopEvent):
+    """The check is still under way; comes about every second."""
+
+    iteration: int
+    elapsed: float
+    last_line: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEnded(LoopEvent):
+    """The check is over.
+
+    Attributes:
+        iteration: the one before it; 0: none.
+        command: what was run.
+        log: what it printed.
+        checked: what came of it.
+    """
+
+    iteration: int
+    command: str
+    log: Path
+    checked: Checked
+
+    def __str__(self) -> str:
+        why, took = self.checked.why, duration(self.checked.seconds)
+        name = f"check `{one_line(self.command, 80)}`"
+        return f"{name} failed: it {why}, after {took} · {self.log}" if why else f"{name} passed in {took}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +317,7 @@ class TurnRecorded(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class RunNote(LoopEvent):
-    """The run ``began``, ``waited`` or ``ended``.
+    """The run ``began``, ``waited``, ``checked`` or ``ended``; another ``tool`` took over.
 
     Attributes:
         name: one of these.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from bridge.errors import HookError, OutputNotFound, OutputUnreadable
 from bridge.session_id import is_dead_session, validate_session_id
@@ -62,6 +62,11 @@ class Outcome:
     changes: Changes | None = None
     denied: bool = False
     ticked: int = 0
+
+    def not_complete(self) -> Self:
+        """Give it without what it says about being complete."""
+        analysis = self.analysis.not_complete() if self.analysis else None
+        return replace(self, analysis=analysis, exit_signal=False, promised=False)
 
     @property
     def files_changed(self) -> int:

@@ -111,6 +111,9 @@ class LoopState:
         return ()
 
 
+NOT_DONE = ("safety_circuit_breaker", "test_saturation", "max_iterations")
+"""Reasons for which a loop ends as complete, as its original does, and nobody says that its work is done."""
+
 LIMITS = ("api_limit", "rate_limit", "tokens_per_hour")
 """Reasons of waits for the end of a limit: a provider's, or one that the user has set per hour."""
 
@@ -124,10 +127,17 @@ class Moment(NamedTuple):
     Attributes:
         now: local time, with its zone.
         elapsed: seconds since the loop began.
+        doubted: whatever says that all is done isn't believed: a check has just shown that it isn't.
     """
 
     now: datetime
     elapsed: float = 0.0
+    doubted: bool = False
+
+    def believes(self, decision: Decision | None) -> Decision | None:
+        """Give a decision unless it is that the loop is complete, and that is in doubt."""
+        doubted = self.doubted and decision is not None and decision.verdict is Verdict.COMPLETE
+        return None if doubted else decision
 
 
 class Policy(Protocol[S, O]):
@@ -155,14 +165,14 @@ class PlanPolicy(Generic[S, P]):
     pauses: Pauses = Pauses()
 
     def begin(self, state: S, plan: Plan | None, at: Moment) -> tuple[S, Decision]:
-        return state, self.over(state, plan) or self.spent(state, at) or GO_ON
+        return state, at.believes(self.over(state, plan)) or self.spent(state, at) or GO_ON
 
     def decide(self, state: S, outcome: P, at: Moment) -> tuple[S, Decision]:
         failure = outcome.failure
         session = session_after(state, outcome)
         if failure is not None and outcome.limit is not None and not outcome.timed_out:
             after = replace(state, limits=state.limits + 1, session_id=session)
-            return after, plan_done(outcome.plan) or self._limited(after, outcome, at)
+            return after, at.believes(plan_done(outcome.plan)) or self._limited(after, outcome, at)
         after = replace(
             state,
             iteration=state.iteration + 1,
@@ -187,20 +197,20 @@ class PlanPolicy(Generic[S, P]):
 
     def verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
-        if failure is None and outcome.exit_signal:
+        if failure is None and outcome.exit_signal and not at.doubted:
             return Decision(Verdict.COMPLETE, "project_complete", "the assistant gave the exit signal")
         return self.common_verdict(after, outcome, at)
 
     def common_verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
         denied = failure is None and outcome.denied
-        if failure is None and outcome.promised:
+        if failure is None and outcome.promised and not at.doubted:
             return Decision(Verdict.COMPLETE, "completion_promise", "the assistant gave the promise")
         if failure is not None:
             done = plan_done(outcome.plan)
         else:
             done = None if denied else self.over(after, outcome.plan)
-        if done:
+        if done := at.believes(done):
             return done
         if 0 < self.limits.max_failures <= after.failures:
             times = f"{after.failures} runs in a row failed" if after.failures > 1 else "the run failed"

@@ -20,6 +20,7 @@ from bridge.git.repository import Repository
 from bridge.loop.caps import Tally
 from bridge.loop.crew import Crew
 from bridge.loop.events import (
+    CheckEnded,
     CrewStands,
     DenialHelp,
     IterationEnded,
@@ -39,6 +40,7 @@ from bridge.loop.events import (
     Waiting,
     interruption,
 )
+from bridge.loop.gates import Gates
 from bridge.loop.handler import Turn, WallClock
 from bridge.loop.notify import Notifier
 from bridge.loop.outcome import Outcome, answer_of
@@ -128,6 +130,7 @@ class _Loop(Generic[S, O]):
         self.began = clock.monotonic()
         box = settings.box
         self.guard: Guard | None = None if box is None else box.guard(self.store.logs)
+        self.gates = Gates(settings, self.store.logs)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
@@ -242,13 +245,15 @@ class _Loop(Generic[S, O]):
             for line in (*wrong, *self.notifier.problems()):
                 yield from self._tell(Notice(line))
             plan = self.handler.read_plan()
-            self.state, decision = self.policy.begin(self.state, plan, self._moment())
+            self.state, decision = self.policy.begin(self.state, plan, self._moment(doubted=self.gates.doubts))
+            if (yield from self._refused(decision, self.state.iteration)):
+                continue
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
                 decision = self._capped() or self.crew.wait(self._now()) or (yield from self._iterate(plan))
             if decision.verdict is Verdict.CONTINUE and decision.wait and (capped := self._capped()):
                 decision = capped  # rather than wait for a turn that may not start
             if decision.verdict is not Verdict.CONTINUE:
-                return decision
+                return self.gates.told(decision)
             yield from self._wait(decision)
 
     def _capped(self) -> Decision | None:
@@ -263,6 +268,7 @@ class _Loop(Generic[S, O]):
         request = replace(
             self.handler.begin_turn(self.state, plan, session),
             first=not self.turned,
+            added=self.gates.words,
             timeout=self._turn_seconds(),
             on_start=self.active.program,
             on_output=self.handler.show,
@@ -286,28 +292,37 @@ class _Loop(Generic[S, O]):
         )
         outcome = self.handler.take_in(self.state, turn)
         if result.left is not None:
-            self._counted(turn, outcome, self.clock.monotonic() - began)
+            self._counted(turn, outcome, self.clock.monotonic() - began, self._now())
             self.under_way = None
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
         real = self.handler.check(outcome, turn)
-        own_session = self.state.session_id
+        before, own_session = self.state, self.state.session_id
         outcome = self.crew.took(self.tool.name, real, self._now(), own_session=own_session)
-        self.state, decision = self.policy.decide(self.state, outcome, self._moment())
+        self.gates.ran(outcome)
+        self.state, decision = self.policy.decide(before, outcome, self._moment())
         worked = watch.worked(turn, outcome) if self.settings.limits.max_idle else None
         self.standstill, self.permanent = self.standstill.after(outcome, worked), outcome.permanent
         cli = os.path.basename(command.argv[0]) if command.argv else self.tool.name
-        decision = self.standstill.judge(decision, outcome, self.settings.limits, cli)
-        decision = self.crew.instead(decision, self.tool.name, self._now())
+        decision = self._judged(decision, outcome, cli)
+        ended, seconds = self._now(), self.clock.monotonic() - began
+        try:
+            if (yield from self._refused(decision, request.number, outcome)):
+                outcome = outcome.not_complete()
+                self.state, decision = self.policy.decide(before, outcome, self._moment(doubted=True))
+                decision = self._judged(decision, outcome, cli)
+        except BaseException:  # while the check ran: what the turn was is known
+            self._counted(turn, real, seconds, ended)
+            self.under_way = None
+            raise
         for line in self.handler.keep(self.state, outcome, decision):
             yield from self._tell(Notice(line))
-        seconds = self.clock.monotonic() - began
-        before = self.tally.spent
-        record = self._counted(turn, real, seconds)
+        spent = self.tally.spent
+        record = self._counted(turn, real, seconds, ended)
         if not self.crew.alone:
             self.store.record(CrewStands(self.crew.document()))
-        for line in self.settings.caps.warnings(before, self.tally.spent):
+        for line in self.settings.caps.warnings(spent, self.tally.spent):
             yield from self._tell(Notice(line))
         self.under_way = None
         yield from self._tell(
@@ -325,17 +340,43 @@ class _Loop(Generic[S, O]):
                 worked=watch.worked(turn, outcome),
             )
         )
+        yield from self._advise(request.number, outcome, decision, cli)
+        if decision.verdict is Verdict.CONTINUE and decision.reason == "":
+            self.state = yield from self._between(outcome, turn)
+        yield from self._undone(request.number, walk=False)
+        return decision
+
+    def _advise(self, number: int, outcome: O, decision: Decision, cli: str) -> Generator[LoopEvent, None, None]:
+        """Say what people can do about a turn that could not do what it wanted."""
         if outcome.permanent and self.standstill.permanent == 1 and decision.verdict is Verdict.CONTINUE:
             once = "; it is tried once more" if self.settings.limits.permanent_failures else ""
             yield from self._tell(Notice(f"{sentence(outcome.permanent, cli)}{once}"))
         if outcome.denied and not self.helped:
             self.helped = True
             refused = outcome.analysis.denied_commands if outcome.analysis else ()
-            yield from self._tell(DenialHelp(request.number, refused, self.tool.denial_help()))
-        if decision.verdict is Verdict.CONTINUE and decision.reason == "":
-            self.state = yield from self._between(outcome, turn)
-        yield from self._undone(request.number, walk=False)
-        return decision
+            yield from self._tell(DenialHelp(number, refused, self.tool.denial_help()))
+
+    def _judged(self, decision: Decision, outcome: O, cli: str) -> Decision:
+        decision = self.standstill.judge(decision, outcome, self.settings.limits, cli)
+        return self.crew.instead(decision, self.tool.name, self._now())
+
+    def _refused(
+        self, decision: Decision, number: int, outcome: O | None = None
+    ) -> Generator[LoopEvent, None, bool]:
+        """Have the gates look, where they want to; say whether a loop that calls itself complete isn't."""
+        if not self.gates.wants(decision, outcome):
+            return False
+        looking = self.gates.look(number)
+        with closing(looking):
+            for event in looking:
+                self.active.renew()
+                yield from self._tell(event)
+                if isinstance(event, CheckEnded):
+                    status, why, seconds, _ = event.checked
+                    log = os.path.relpath(event.log, self.settings.project)
+                    self._note("checked", turn=number, status=status, why=why, seconds=round(seconds, 3), log=log)
+        yield from self._undone(number)
+        return self.gates.refuses(decision)
 
     def _change_tools(self, plan: Plan | None) -> Generator[LoopEvent, None, None]:
         """Have the tool whose turn it is at work from now on."""
@@ -403,9 +444,9 @@ class _Loop(Generic[S, O]):
                     return state
                 yield from self._tell(event)
 
-    def _counted(self, turn: Turn, outcome: O, seconds: float) -> TurnRecord:
+    def _counted(self, turn: Turn, outcome: O, seconds: float, ended: float) -> TurnRecord:
         record = turn.record(
-            outcome, seconds, now=self._now(), plan=self.handler.progress(), project=self.settings.project
+            outcome, seconds, now=ended, plan=self.handler.progress(), project=self.settings.project
         )
         return self._keep(replace(record, tool=self._recorded_tool()), outcome)
 
@@ -469,8 +510,8 @@ class _Loop(Generic[S, O]):
     def _now(self) -> float:
         return self.clock.now().timestamp()
 
-    def _moment(self) -> Moment:
-        return Moment(self.clock.now(), self._elapsed())
+    def _moment(self, *, doubted: bool = False) -> Moment:
+        return Moment(self.clock.now(), self._elapsed(), doubted)
 
     def _elapsed(self) -> float:
         return self.clock.monotonic() - self.began

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.git.repository import Files
     from bridge.loop.crew import Reserves
+    from bridge.loop.gates import Gating
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class LoopSettings(TurnSettings):
         caps: what the run may use.
         files: which of the project's files are no work.
         reserves: further tools; None: there are none.
+        gates: what it is held against before it is complete; None: nothing.
     """
 
     prompt: str = ".ralph/PROMPT.md"
@@ -46,6 +48,7 @@ class LoopSettings(TurnSettings):
     caps: Caps = field(default_factory=Caps)
     files: Files = ALL_WORK
     reserves: Reserves | None = None
+    gates: Gating | None = None
 
 
 VARIABLES = {

@@ -35,6 +35,9 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "tasks", _tasks(run)
     yield "commits", UNKNOWN if run.commits is None else str(len(run.commits))
     yield "files changed", _files(run)
+    if run.checks:
+        failed = [f"behind turn {each.turn} it {each.why}" for each in run.checks if each.why]
+        yield "checks", _listed(failed, "none") if failed else f"{len(run.checks)} passed"
     yield "refused tools", _listed(run.refused, "none")
 
 

@@ -165,6 +165,7 @@ def _run_as_document(run: Run) -> dict[str, Any]:
         **work_as_document(run.commits, run.files),
         "refused": list(run.refused),
         "waits": [each._asdict() | {"began": timestamps.iso(each.began)} for each in run.waits],
+        "checks": [each._asdict() | {"ended": timestamps.iso(each.ended)} for each in run.checks],
         "turns": [_turn(turn) for turn in run.turns],
     }
 

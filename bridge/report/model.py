@@ -40,6 +40,16 @@ class Wait(NamedTuple):
     seconds: float
 
 
+class CheckRun(NamedTuple):
+    """The check was run: behind which turn, 0: before the first; why it failed, '': it passed; when, how long."""
+
+    turn: int
+    why: str
+    ended: float
+    seconds: float
+    log: str
+
+
 class Commit(NamedTuple):
     """A commit of the run: short id and subject."""
 
@@ -58,7 +68,7 @@ class Run:
         state: ``complete``, ``incomplete``, ``interrupted``, ``killed``, ``running``, or ``unknown``.
         reason, detail: why it ended, a word and a sentence; ''.
         turns: in their order.
-        waits: likewise.
+        waits, checks: likewise.
         branch: that it began on; None: not known, '': none.
         heads: commits at which it began and ended; None: not known, '': there was none.
         plans: tasks done and tasks in all, at its beginning and at its end; None: no plan, or not known.
@@ -75,6 +85,7 @@ class Run:
     detail: str = ""
     turns: tuple[TurnRecord, ...] = ()
     waits: tuple[Wait, ...] = ()
+    checks: tuple[CheckRun, ...] = ()
     branch: str | None = None
     heads: tuple[str | None, str | None] = (None, None)
     plans: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
@@ -163,12 +174,17 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
 def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
     found: dict[str, Run] = {}
     waits: dict[str, list[Wait]] = {}
+    checks: dict[str, list[CheckRun]] = {}
     for line in _lines(logs / loop_records.RUNS, skipped):
         run_id, at = str(line.get("run")), timestamps.parse_iso(line.get("at")) or 0.0
         if line.get("event") == "waited":
             wait = Wait(str(line.get("reason")), str(line.get("detail")), at, amount(line.get("seconds")) or 0.0)
             waits.setdefault(run_id, []).append(wait)
-        else:
+        elif line.get("event") == "checked":
+            took = amount(line.get("seconds")) or 0.0
+            why, log = (str(line.get(name) or "") for name in ("why", "log"))
+            checks.setdefault(run_id, []).append(CheckRun(whole(line.get("turn")) or 0, why, at, took, log))
+        elif line.get("event") in ("began", "ended"):
             found[run_id] = _with_event(found.get(run_id) or Run(id=run_id), line, at)
     turns: dict[str, list[TurnRecord]] = {}
     for line in _lines(logs / loop_records.TURNS, skipped):
@@ -180,7 +196,12 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
         if run_id not in found:  # of a release that kept no history
             found[run_id] = Run(id=run_id, tool=str(line.get("tool") or ""), began=turn.began)
     runs = [
-        replace(run, turns=tuple(turns.get(run.id, ())), waits=tuple(waits.get(run.id, ())))
+        replace(
+            run,
+            turns=tuple(turns.get(run.id, ())),
+            waits=tuple(waits.get(run.id, ())),
+            checks=tuple(checks.get(run.id, ())),
+        )
         for run in found.values()
     ]
     return sorted(runs, key=lambda run: run.began)

@@ -152,6 +152,12 @@ class RunOptions:
         "Tools for the turns while those before them are at a limit, such as driver:codex.")
     escalate: str | None = _option(
         None, "--escalate", "N:TOOL", "A tool for a task that N turns have not done, or after N failures in a row.")
+    check: str | None = _option(
+        None, "--check", "COMMAND", "Has to succeed before the loop is complete, such as 'make test'.")
+    check_every_turn: bool = _option(
+        False, "--check-every-turn", None, "Run the check behind each turn, and tell the next one.")
+    check_minutes: float | None = _option(
+        None, "--check-minutes", "MINUTES", "That the check may take.  [default: 10]", above=0, unit="minutes")
     settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
     given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
     # fmt: on

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
-from contextlib import nullcontext, suppress
+from contextlib import closing, suppress
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import BridgeError, ProgramTimeout, ProjectUnusable
-from bridge.files import delete, make_folder, open_file, usable, write_atomic
+from bridge.errors import BridgeError, ProjectUnusable
+from bridge.files import delete, make_folder, usable, write_atomic
 from bridge.process import leftovers
-from bridge.process.program import Program
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.boxes import box_of
 from bridge.setups.options import RunOptions
@@ -29,9 +27,10 @@ from bridge.swarm.trees import (
     repository,
     resolve,
 )
+from bridge.turn.check import run_check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from bridge.process.ask import Ran
     from bridge.sandbox.box import Box
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from bridge.swarm.record import SwarmRecord, TaskRecord
 
 TREE = ".merge"
-_LOOK = 0.05
 _SHOWN = 5
 _ATTEMPTS = 3
 
@@ -241,29 +239,20 @@ class MergeQueue:
         """Run the check; '' when it succeeds or there is none, None when it was ended because the host wants to."""
         if not self._record.check:
             return ""
-        env: Mapping[str, str] = clean_environment() | {
-            "RALPH_TASK": task.task.id,
-            leftovers.MARK: str(self._folder),
-        }
-        here = f"cd {shlex.quote(str(self._folder))} || exit\n"  # a box begins at the top
-        argv: Sequence[str] = ["/bin/sh", "-c", f"exec 2>&1\n{here}{self._record.check}"]
-        most = self._record.check_seconds
-        around = nullcontext((argv, env)) if self._box is None else self._box.around(argv, env, ["RALPH_*"])
+        env = clean_environment() | {"RALPH_TASK": task.task.id, leftovers.MARK: str(self._folder)}
+        running = run_check(
+            self._record.check, self._folder, log, env=env, seconds=self._record.check_seconds, box=self._box
+        )
         try:
-            with (
-                around as (argv, env),
-                open_file(log, "wb") as out,
-                Program(argv, cwd=self._folder, env=dict(env), stderr_path=os.devnull, timeout=most) as program,
-            ):
-                for line in program.lines(every=_LOOK):
-                    out.write(line)
-                    if self._stopped():
-                        return None
-        except ProgramTimeout:
-            return f"`{self._record.check}` took longer than {most / 60:g} minutes; {log}"
+            with closing(running):
+                while not self._stopped():
+                    next(running)
+            return None
+        except StopIteration as stop:
+            wrong = stop.value.why
         finally:
             leftovers.end(self._folder)
-        return "" if program.status == 0 else f"`{self._record.check}` ended with {program.status}; {log}"
+        return f"`{self._record.check}` {wrong}; {log}" if wrong else ""
 
 
 def _listed(paths: Iterable[str]) -> bytes:

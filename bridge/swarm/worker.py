@@ -17,8 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from bridge.errors import BridgeError
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
-from bridge.loop.policy import LIMITS, Verdict
+from bridge.loop.events import (
+    CheckEnded,
+    CheckProgress,
+    IterationEnded,
+    IterationStarted,
+    LoopEnded,
+    Notice,
+    OutputText,
+    RunProgress,
+    Waiting,
+)
+from bridge.loop.policy import LIMITS, NOT_DONE, Verdict
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
 from bridge.swarm.order import Order
@@ -28,7 +38,6 @@ from bridge.turn.progress import last_sentence
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
 
-NOT_DONE = ("safety_circuit_breaker", "test_saturation", "max_iterations")
 """Ends that a setup calls complete though nobody has said that the task is done."""
 
 MISMATCHES = 3
@@ -100,7 +109,7 @@ class _Worker:
                     if self._contradicts(event):
                         why = "turns in a row said that the task is done, and ticked nothing in the plan"
                         return {"verdict": "incomplete", "reason": "plan_mismatch", "detail": f"{MISMATCHES} {why}"}
-                between = isinstance(event, IterationEnded | Waiting)
+                between = isinstance(event, IterationEnded | Waiting | CheckProgress)
                 if between and self.order.asked_to_stop:
                     return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
         return {"verdict": "failed", "reason": "no end", "detail": "the loop has not said how it ended"}
@@ -113,7 +122,7 @@ class _Worker:
             case OutputText():
                 self.text = (self.text + event.text)[-_KEPT:]
                 self._line(last_sentence(self.text) or "")
-            case RunProgress():
+            case RunProgress() | CheckProgress():
                 self._line(event.last_line)
             case Waiting(first=True):
                 why = event.detail or event.reason
@@ -123,6 +132,8 @@ class _Worker:
                     self._report("limit", turn=self.turn, text=why, reason=event.reason, until=until)
             case Notice():
                 self._report("notice", text=event.text)
+            case CheckEnded() if event.checked.why:
+                self._report("notice", text=str(event))
             case IterationEnded() if event.turn is not None:
                 turn = event.turn
                 self._report(

@@ -111,8 +111,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
         outcome = replace(outcome, gates=found, gate=gate)
         if gate != "block":
             return outcome
-        not_complete = outcome.analysis.not_complete() if outcome.analysis else None
-        return replace(outcome, analysis=not_complete, exit_signal=False, promised=False)
+        return outcome.not_complete()
 
     def between(
         self, state: BmalphState, outcome: BmalphOutcome, turn: Turn

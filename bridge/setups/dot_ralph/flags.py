@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.setups.crew import OPTIONS as CREW
+from bridge.setups.gates import OPTIONS as GATES
 from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.settings import GivenOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bridge.setups.options import Option
     from bridge.setups.settings import SettingKey
 
 
@@ -120,12 +122,26 @@ COMMON: tuple[Flag, ...] = (
 )  # fmt: skip
 """What both have."""
 
+_SHARED = tuple(OPTIONS[name] for name in (*CREW, *GATES))
+
+
+def _own(option: Option) -> Flag:
+    """One of the host's own options, as it is in this grammar."""
+    if option.type == "bool":
+        return flag(option.flag, "", option.line, mark=option.name)
+    numbers: dict[str, dict[str, Any]] = {
+        "int": {"check": whole(1), "expected": "a whole number, at least 1"},
+        "float": {"check": _positive, "expected": "a number, more than 0, such as 90 or 0.5"},
+    }
+    return flag(option.flag, option.metavar or "", option.line, **numbers.get(option.type, {}))
+
+
 OWN: tuple[Flag, ...] = (
     flag("--max-iterations", "N", "end after N runs (never)", check=whole(1),
             expected="a whole number, at least 1"),
     flag("--max-minutes", "MIN", "end after MIN minutes (never)", check=_positive,
             expected="minutes, more than 0, such as 90 or 0.5"),
-    *(flag(OPTIONS[name].flag, OPTIONS[name].metavar or "", OPTIONS[name].line) for name in CREW),
+    *map(_own, _SHARED),
 )  # fmt: skip
 """What neither original has."""
 
@@ -155,6 +171,12 @@ class Arguments:
         """Return the value that counts of an option that is no setting; None: it wasn't given."""
         return self.own.get(option, [None])[-1]
 
+    def _value(self, option: Option) -> Any:
+        text = self.last(option.flag)
+        if option.type == "bool":
+            return option.name in self.flags or None
+        return text if text is None else {"int": int, "float": float}.get(option.type, str)(text)
+
     def run_options(self) -> RunOptions:
         """What is asked of the loop. Settings know whole minutes: of a part of one the run is told beside them."""
         settings, minutes = dict(self.options), None
@@ -171,7 +193,7 @@ class Arguments:
             timeout=minutes,
             promise=self.last("--completion-promise"),
             live="live" in self.flags,
-            **{name: value for name in CREW if (value := self.last(OPTIONS[name].flag)) is not None},  # type: ignore[arg-type]
+            **{each.name: value for each in _SHARED if (value := self._value(each)) is not None},
         )
 
 

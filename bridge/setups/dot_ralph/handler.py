@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from bridge import records, timestamps
 from bridge.files import link, move, open_file, write_atomic
 from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
     DenialHelp,
     IterationEnded,
     IterationStarted,
@@ -243,6 +245,8 @@ _LINES: dict[type[LoopEvent], Callable[[Facts], Iterable[tuple[Level, str]]]] = 
     Waiting: _waiting,
     DenialHelp: lambda facts: (("WARN", line) for line in facts.event.text.split("\n") if line),
     **dict.fromkeys((Notice, ToolChanged), lambda facts: (("WARN", facts.event.text),)),
+    CheckStarted: lambda facts: (("INFO", str(facts.event)),),
+    CheckEnded: lambda facts: (("WARN" if facts.event.checked.why else "SUCCESS", str(facts.event)),),
     LeftoversEnded: lambda facts: (("INFO", str(facts.event)),),
     LoopEnded: _completed,
     LoopInterrupted: _interrupted,

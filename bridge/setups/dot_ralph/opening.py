@@ -18,6 +18,7 @@ from bridge.setups.boxes import box_of
 from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.dot_ralph.folder import protected as protected_in
+from bridge.setups.gates import gates_of
 from bridge.setups.options import OPTIONS
 from bridge.setups.projects import active_run, require_words
 from bridge.setups.settings import GivenOption, as_text
@@ -96,6 +97,7 @@ def loop_settings(
         env=env,
         files=own_files(folder),
         reserves=reserves_of(options, env if user is None else user),
+        gates=gates_of(options, env if user is None else user),
         poll_seconds=settings.poll_seconds,
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
         turn_log_bytes=int(settings.turn_log_mb * MB),

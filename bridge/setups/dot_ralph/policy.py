@@ -90,7 +90,9 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
         if circuit.is_open:
             detail = f"circuit breaker open: {circuit.reason}"
             return state, Decision(Verdict.INCOMPLETE, "stagnation_detected", detail)
-        return state, self.over(state, plan) or self.spent(state, at) or self.used_up(state, at) or GO_ON
+        return state, at.believes(self.over(state, plan)) or self.spent(state, at) or self.used_up(
+            state, at
+        ) or GO_ON
 
     def over(self, state: S, plan: Plan | None) -> Decision | None:
         reason = exit_reason(

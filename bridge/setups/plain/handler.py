@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from bridge.errors import ProjectUnusable
 from bridge.files import ANYWHERE, confine, read_bytes, usable, write_atomic
 from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
     IterationEnded,
     IterationStarted,
     LeftoversEnded,
@@ -137,7 +139,7 @@ def _lines(facts: Facts) -> Iterator[tuple[Level, str]]:
             yield "ERROR" if failure else "INFO", f"{took}: {failure or 'done'}"
         case Notice():
             yield "WARN", event.text
-        case LeftoversEnded():
+        case LeftoversEnded() | CheckStarted() | CheckEnded():
             yield "INFO", str(event)
         case LoopEnded():
             level: Level = "SUCCESS" if event.verdict is Verdict.COMPLETE else "ERROR"

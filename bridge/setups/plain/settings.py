@@ -14,6 +14,7 @@ from bridge.resources import os_text
 from bridge.setups.boxes import box_of
 from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph import folder
+from bridge.setups.gates import gates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,6 +70,7 @@ def loop_settings(
         env=env,
         box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
         reserves=reserves_of(options, env),
+        gates=gates_of(options, env),
         files=FILES,
         graces=wanted.graces,
         turn_log_bytes=wanted.turn_log_bytes,

@@ -44,7 +44,8 @@ class PromptedHandler(PlainHandler):
             with usable("the loop's folder"):
                 write_atomic(self._file.with_name(".gitignore"), b"*\n")
         told, plan = [*super().open(active)], self.read_plan()
-        if plan is None or not plan.complete or not self._job.plan_ends:  # else no turn will begin
+        # Else no turn will begin.
+        if plan is None or not plan.complete or not self._job.plan_ends or self._loop.gates is not None:
             self._require()
             told += self._job.begin()
         return told

@@ -129,9 +129,9 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
         return Decision(Verdict.COMPLETE, "plan_complete", job.all_done(plan.total))
 
     def verdict(self, after: LoopState, outcome: Outcome, at: Moment) -> Decision:
-        if (done := self.over(after, outcome.plan)) is not None:
+        if (done := at.believes(self.over(after, outcome.plan))) is not None:
             return done
-        if outcome.failure is None and outcome.promised:
+        if outcome.failure is None and outcome.promised and not at.doubted:
             promise = f"the assistant gave the promise{self._open(outcome.plan)}"
             return Decision(Verdict.COMPLETE, "completion_promise", promise)
         if outcome.failure is None and self._given_up(outcome):

@@ -14,6 +14,8 @@ from bridge.errors import BridgeError, HookError, HookExited
 from bridge.files import delete
 from bridge.git.repository import Files
 from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
     IterationEnded,
     IterationStarted,
     LogLine,
@@ -176,6 +178,8 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
                 return self._lines(session_log.RULE, *self._follows(event))
             case Waiting(first=True, reason="tokens_per_hour"):
                 return self._lines(session_log.waits(event.detail, event.until))
+            case CheckStarted() | CheckEnded():
+                return self._lines(str(event))
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
                 self._log.line(event.text)
             case LoopEnded():

@@ -15,6 +15,7 @@ from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.setups.boxes import box_of
 from bridge.setups.crew import reserves_of
+from bridge.setups.gates import gates_of
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.ralph_loop import settings
@@ -141,6 +142,7 @@ def ready(
             caps=options.caps.over(read_caps(os.environ)),
             files=own_files(home, folder),
             reserves=reserves_of(options),
+            gates=gates_of(options),
             graces=wanted.graces,
             turn_log_bytes=wanted.turn_log_bytes,
             hook_seconds=wanted.hook_seconds,

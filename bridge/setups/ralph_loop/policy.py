@@ -106,7 +106,7 @@ class SessionPolicy:
             return state, ENDED_AT_MOST
         if plan is not None and plan.missing:
             return state, ENDED_WITHOUT_PLAN
-        if plan is not None and plan.complete:
+        if plan is not None and plan.complete and not at.doubted:
             return state, ENDED_COMPLETE
         if plan is not None and plan.waiting:
             return state, ENDED_REPLAN
@@ -128,7 +128,7 @@ class SessionPolicy:
             return after, Decision(Verdict.INCOMPLETE, "agent_post_iteration failed", wrong, status=1)
         if failed:  # with no time left there were no retries left to it
             return after, ENDED_IN_TIME if time_is_up else ENDED_FAILED
-        return after, promised(outcome.response, strict=self.strict) or GO_ON
+        return after, at.believes(promised(outcome.response, strict=self.strict)) or GO_ON
 
     def _retry(self, state: SessionState) -> tuple[SessionState, Decision]:
         number = state.retries + 1

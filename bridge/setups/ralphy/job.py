@@ -115,8 +115,10 @@ class _Run:
             if self.task is None:
                 raise
             found = self.task  # which has spoiled the list, and is told so
-        if found is None:
+        if found is None and self.aside:
             raise ConfigurationError("no task is open\n  next: add one to the list")
+        if found is None:  # and the loop is not complete all the same
+            found = in_words("All tasks are done. Do what else you are told to, and nothing beside it.", done=True)
         if self.task is None or self.task[:2] != found[:2]:
             self.tries, self.why, self.tree, self.contents = 0, "", None, self._contents()
         self.task = found

@@ -110,6 +110,8 @@ def tick(project: Path, task: Task, *, done: bool = True) -> str:
         ConfigurationError: the list can't be read any more.
         ProjectUnusable: it can't be written.
     """
+    if not task.file:
+        return ""
     text = _text(project, task.file)
     left: list[str] = []
     if not _is_list(text, task.file):

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import ANYWHERE, make_folder, usable, write_atomic
-from bridge.loop.events import LeftoversEnded, LoopEnded, LoopEvent, LoopInterrupted, Notice
+from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
+    LeftoversEnded,
+    LoopEnded,
+    LoopEvent,
+    LoopInterrupted,
+    Notice,
+)
 from bridge.loop.handler import TurnHandler
 from bridge.loop.logs import rotate
 from bridge.loop.outcome import build_outcome
@@ -132,7 +140,7 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         match event:
             case Notice():
                 files.log(layout, f"iteration {number}: {event.text}", "WARN")
-            case LeftoversEnded():
+            case LeftoversEnded() | CheckStarted() | CheckEnded():
                 files.log(layout, str(event))
             case LoopInterrupted():
                 self._interrupted(event.error)

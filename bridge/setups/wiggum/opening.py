@@ -22,6 +22,7 @@ from bridge.resources import os_text
 from bridge.setups.boxes import box_of
 from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph.folder import locate, protected
+from bridge.setups.gates import gates_of
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
 from bridge.setups.settings import TEXT, SettingKey, whole
@@ -99,6 +100,7 @@ def open_outer(
         caps=asked.caps.over(read_caps(os.environ)),
         files=FILES,
         reserves=reserves_of(asked),
+        gates=gates_of(asked),
         graces=waits.graces,
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import GO_ON, Decision, LoopState, Pauses, Verdict, back_off, limit_wait
-from bridge.setups.wiggum.policy import Ending, closed, decide, minutes_over
+from bridge.setups.wiggum.policy import Ending, closed, decide, minutes_over, reopened, used_up
 from bridge.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class OuterState(LoopState):
     saved: WiggumState = field(default_factory=WiggumState)  # what the state file says
     cancelled: bool = False  # somebody has asked for the loop's end
     warnings: tuple[str, ...] = ()  # of the last turn
+    doubted: bool = False  # it was called complete, and isn't
     first: bool = True  # no turn of this run is over: however little time there is, one is begun
 
 
@@ -52,6 +53,10 @@ class OuterPolicy:
 
     def begin(self, state: OuterState, _plan: Plan | None, at: Moment) -> tuple[OuterState, Decision]:
         saved = state.saved
+        if at.doubted and saved.exit_code == 0:
+            saved = reopened(saved)
+            outcome, why = used_up(saved, at.elapsed)
+            saved = saved if outcome is None else closed(saved, outcome, why, at.now)
         if saved.outcome is None and state.cancelled:
             saved = closed(saved, Ending.CANCELLED, "stopped by hand", at.now)
         elif saved.outcome is None and not state.first and (over := minutes_over(saved, at.elapsed)):
@@ -65,9 +70,10 @@ class OuterPolicy:
             wait = limit_wait(outcome.limit, self.pauses, times, now=at.now.timestamp())
             limited = Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
             return replace(state, limits=times, first=False), limited
-        saved, warnings = decide(state.saved, replace(outcome.facts, elapsed=at.elapsed), at.now)
+        facts, doubted = replace(outcome.facts, elapsed=at.elapsed), state.doubted or at.doubted
+        saved, warnings = decide(state.saved, facts, at.now, doubted=at.doubted, again=state.doubted)
         failures = state.failures + 1 if outcome.failure else 0
-        after = OuterState(saved.iteration, failures, saved=saved, warnings=warnings, first=False)
+        after = OuterState(saved.iteration, failures, saved=saved, warnings=warnings, doubted=doubted, first=False)
         if end := ending(saved):
             return after, end
         wait = back_off(self.retry_delay, failures) if failures else 0.0

@@ -75,10 +75,16 @@ class TurnFacts:
     tool_errors: tuple[str, ...] = ()  # what tells the errors that its tools ended with from others
 
 
-def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumState, tuple[str, ...]]:
+def decide(
+    state: WiggumState, facts: TurnFacts, now: datetime, *, doubted: bool = False, again: bool = False
+) -> tuple[WiggumState, tuple[str, ...]]:
     """Return the state after a turn, whose `outcome` says whether the loop is over, and warnings for people.
 
     What a failed run says is not believed, except for its call for help.
+
+    Args:
+        doubted: nothing that says that all is done is believed.
+        again: that was doubted before, and a plan that is done says so again, though no turn has ticked anything.
     """
     evidence = breakers.Evidence(
         changed=facts.changed,
@@ -90,7 +96,7 @@ def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumS
         message="" if facts.ticked or facts.changed else facts.text,
     )
     breaker, tripped = breakers.record(state.breaker, evidence, state.breaker_settings, now)
-    over = all_done(state, facts.items, facts.ticked)
+    over = "" if doubted else all_done(state, facts.items, facts.ticked or again)
     after = replace(
         with_items(state, facts.items),
         iteration=facts.turn.number,
@@ -99,7 +105,7 @@ def decide(state: WiggumState, facts: TurnFacts, now: datetime) -> tuple[WiggumS
         breaker=breaker,
         turn=None,
     )
-    outcome, reason = _outcome(after, facts, tripped, over)
+    outcome, reason = _outcome(after, facts, tripped, over, doubted=doubted)
     if outcome in (Ending.COMPLETE, Ending.PLAN_COMPLETE, Ending.FATAL) and tripped.condition:
         # The end comes first: nobody needs the breaker's warning any more.
         after = replace(after, breaker=replace(breaker, state=state.breaker.state))
@@ -120,9 +126,16 @@ def closed(state: WiggumState, outcome: str, reason: str, now: datetime) -> Wigg
     )
 
 
-def _outcome(after: WiggumState, facts: TurnFacts, tripped: breakers.Tripped, over: str) -> tuple[str | None, str]:
+def reopened(state: WiggumState) -> WiggumState:
+    """Take back that a loop is complete."""
+    return replace(state, outcome=None, reason="", exit_code=None, ended_at=None)
+
+
+def _outcome(
+    after: WiggumState, facts: TurnFacts, tripped: breakers.Tripped, over: str, *, doubted: bool
+) -> tuple[str | None, str]:
     turns = plural(after.iteration, "iteration")
-    if facts.failure is None and find_promise(facts.text, after.completion_promise):
+    if facts.failure is None and not doubted and find_promise(facts.text, after.completion_promise):
         return Ending.COMPLETE, f"the promise {after.completion_promise!r} was given after {turns}"
     fatal = fatal_in(facts.text)
     if fatal is not None:
@@ -131,14 +144,18 @@ def _outcome(after: WiggumState, facts: TurnFacts, tripped: breakers.Tripped, ov
         return Ending.PLAN_COMPLETE, f"{over} after {turns}"
     if tripped.condition:
         return tripped.condition, f"circuit breaker open: {after.breaker.reason}"
-    if 0 < after.max_iterations <= after.iteration:
-        return Ending.MAX_ITERATIONS, f"maximum iterations ({after.max_iterations}) reached"
-    if over := minutes_over(after, facts.elapsed):
-        return Ending.MAX_MINUTES, over
-    return None, ""
+    return used_up(after, facts.elapsed)
 
 
-def all_done(state: WiggumState, items: Items, ticked: tuple[str, ...] = ()) -> str:
+def used_up(state: WiggumState, elapsed: float) -> tuple[str | None, str]:
+    """Return how a loop ends whose iterations or minutes are over, and a sentence about that; None, '' else."""
+    if 0 < state.max_iterations <= state.iteration:
+        return Ending.MAX_ITERATIONS, f"maximum iterations ({state.max_iterations}) reached"
+    over = minutes_over(state, elapsed)
+    return (Ending.MAX_MINUTES, over) if over else (None, "")
+
+
+def all_done(state: WiggumState, items: Items, ticked: tuple[str, ...] | bool = ()) -> str:
     """Return the sentence that the plan is done, where that completes the loop; else ''.
 
     A plan that was done before the loop began is no end: a turn has to have `ticked` the last box. A state in the
