@@ -16,7 +16,7 @@ from bridge.loop.lock import one_loop
 from bridge.loop.records import NOTHING
 from bridge.loop.runs import registered
 from bridge.process import leftovers
-from bridge.process.table import identify
+from bridge.process.table import environments_visible, identify
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -125,8 +125,13 @@ class ActiveRun:
         self._write(tool=tool)
 
     def program(self, pid: int | None) -> None:
-        """Note the tool's process (None: it has ended), so that whoever comes after a crash can end it."""
-        self._write(agent=None if pid is None else identify(pid))
+        """Note the tool's process (None: it has ended), so that whoever comes after a crash can end it.
+
+        Only where no mark shows it: the record must not be replaced while a box is made around the project, or
+        that fails, and a pid in a file that a tool can write is to be believed nowhere else.
+        """
+        if not environments_visible():
+            self._write(agent=None if pid is None else identify(pid))
 
     def turn(self, number: int) -> None:
         self._write(turn=number, turn_began=self._now(), pause=None)

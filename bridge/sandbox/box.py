@@ -117,15 +117,18 @@ class Box:
         if not self._git:
             env, top = self._outside(env), os.path.realpath(self.project)
             git = program(env, self.project)
-            words = ["--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--show-cdup"]
-            ran = ask([git, "rev-parse", *words], cwd=self.project, env=env, patience=_PATIENCE)
-            if not ran.ok:
+
+            def found(what: str) -> str:  # each alone: a path may have newlines in it
+                words = ["rev-parse", "--path-format=absolute", what]
+                ran = ask([git, *words], cwd=self.project, env=env, patience=_PATIENCE)
+                return os.fsdecode(ran.out.removesuffix(b"\n")) if ran.ok else ""
+
+            own, common, tree = map(found, ("--absolute-git-dir", "--git-common-dir", "--show-toplevel"))
+            if not own:
                 return Git()
-            own, common, *up = ran.out.decode("utf-8", "surrogateescape").splitlines()
             words = ["--list", "--show-origin", "-z"]
             ran = ask([git, "config", *words], cwd=self.project, env=env, patience=_PATIENCE)
             named = _named(ran.text.split("\0"), top) if ran.ok else []
-            tree = os.path.normpath(os.path.join(top, *up)) if up else ""
             self._git.append(Git(tuple(dict.fromkeys((own, common))), tree, tuple(named)))
         return self._git[0]
 
@@ -158,8 +161,10 @@ class Box:
         """See whether such a box can be made here: nothing runs outside of one that can't.
 
         Raises:
+            ConfigurationError: what is to be let in isn't there, or is too much.
             SandboxUnavailable: it can't be; says why, and what to do.
         """
+        self.contents([], env)
         if (problem := probe(self.wanted, self._outside(env))) is not None:
             raise SandboxUnavailable(f"--sandbox {self.wanted.provider}: {problem}")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+import pwd
 import shutil
 import sys
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli, known_clis
@@ -18,6 +18,7 @@ from bridge.sandbox.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from bridge.clis import Cli
     from bridge.sandbox.settings import Wishes
@@ -97,7 +98,8 @@ def compose(
         ConfigurationError: a folder that is asked for isn't there, or is too much.
     """
     user = env if user is None else user
-    top, home = os.path.realpath(project), os.path.realpath(user.get("HOME") or str(Path.home()))
+    top, home = os.path.realpath(project), home_of(user)
+    here = _names(project, top, user)
     clis = [cli for cli in map(find_cli, programs) if cli is not None]
     _check_project(top, home)
     git = Git() if _inside(home, [git.tree]) else git
@@ -133,7 +135,7 @@ def compose(
         cwd=top,
         home=home,
         system=tuple(_system()),
-        links=(*_links(), *_link_to(project, top)),
+        links=(*_links(), *((named, top) for named in here if named != top)),
         readable=tuple(_real(readable)),
         writable=tuple(_real(writable)),
         readonly=tuple(_real((*there, *fixed))),
@@ -141,7 +143,7 @@ def compose(
             _real(path for cli in clis for each in cli.private for path in _places(each, cli, home, user))
         ),
         masked=_masked(),
-        env=environment(env, wanted, clis, top),
+        env=environment(env, wanted, clis, here[0]),
         network=wanted.network,
         hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
         memory_mb=wanted.memory_mb or None,
@@ -165,7 +167,7 @@ def compose(
 
 def bare(wanted: Wishes, env: Mapping[str, str]) -> Policy:
     """A box with this machine's programs in it and nothing else, to see whether one can be made."""
-    home = os.path.realpath(env.get("HOME") or str(Path.home()))
+    home = home_of(env)
     return Policy(
         cwd="/",
         home=home,
@@ -193,6 +195,12 @@ def environment(env: Mapping[str, str], wanted: Wishes, clis: Sequence[Cli], pro
     for cli in clis:
         found |= {name: value for name, _, value in (each.partition("=") for each in cli.in_box)}
     return found | {"PWD": project}
+
+
+def home_of(env: Mapping[str, str]) -> str:
+    """The user's home folder; where HOME is none, that of the system's list of users."""
+    home = env.get("HOME", "")
+    return os.path.realpath(home if os.path.isabs(home) else pwd.getpwuid(os.getuid()).pw_dir)
 
 
 def _check_project(top: str, home: str) -> None:
@@ -296,11 +304,11 @@ def _links() -> Iterator[tuple[str, str]]:
     yield from ((each, os.readlink(each)) for each in _SYSTEM if os.path.islink(each))
 
 
-def _link_to(project: Path, top: str) -> Iterator[tuple[str, str]]:
-    """A project that is reached by a link is found there in the box, too."""
-    named = os.path.abspath(project)
-    if named != top:
-        yield named, top
+def _names(project: Path, top: str, env: Mapping[str, str]) -> list[str]:
+    """The paths by which a project is reached, the shell's first: links of them are there in the box, too."""
+    shell = os.path.normpath(env.get("PWD", ""))
+    shells = [shell] if os.path.isabs(shell) and os.path.realpath(shell) == top else []
+    return [*dict.fromkeys((*shells, os.path.abspath(project)))]
 
 
 @cache

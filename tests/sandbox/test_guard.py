@@ -277,6 +277,14 @@ def test_what_git_s_configuration_names_in_the_work_tree_is_guarded(project: Pat
     assert {str(project / ".githooks"), str(project / "shared.config")} <= set(policy.readonly)
 
 
+def test_what_git_has_is_found_in_a_folder_of_any_name(project: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "a\n/b\n\x0b\u2028 -c"
+    odd.parent.mkdir()
+    project.rename(odd)
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    assert str(odd / ".git/hooks") in Box(odd, Wishes(provider="bwrap")).contents([], env).policy.readonly
+
+
 def test_what_makes_the_box_is_found_in_no_folder_of_the_project(project: Path) -> None:
     for folder in (project, project / "bin"):
         folder.mkdir(exist_ok=True)

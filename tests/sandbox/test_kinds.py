@@ -106,3 +106,18 @@ def test_frankbrias_dry_run_says_when_the_box_cannot_be_made(tmp_path: Path) -> 
     done = project.run("run", "--dry-run", PATH=f"{project.folder}/bin:/usr/bin:/bin")
     assert (done.returncode, "--sandbox srt: " in done.stderr) == (4, True), done.stderr
     assert not (project.folder / "got-in").exists()
+
+
+@pytest.mark.parametrize("words", [("--sandbox-write", "gone"), ()])
+def test_what_no_box_can_be_made_of_is_refused_before_the_loop_begins(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    project = Project(tmp_path / "project")
+    project.cli("claude", _CLI)
+    project.write("PROMPT.md", "Do it.\n")
+    project.repository()
+    home = {} if words else {"HOME": str(project.folder)}
+    done = project.run("run", "--sandbox", "bwrap", *words, **home)
+    assert done.returncode == 2, done.stderr
+    assert "isn't there" in done.stderr if words else "holds your home folder" in done.stderr
+    assert not (project.folder / ".ralph/logs").exists()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import pwd
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.sandbox import bwrap
-from bridge.sandbox.contents import Git, compose
+from bridge.sandbox.contents import Git, compose, home_of
 from bridge.sandbox.policy import Policy
 from bridge.sandbox.settings import Wishes, wishes
 
@@ -119,6 +120,23 @@ def test_a_project_behind_a_link_is_found_there(home: Path) -> None:
     found = compose(link, Wishes(provider="bwrap"), programs=[], env=environment(home)).policy
     assert found.cwd == str(home / "work")
     assert (str(link), str(home / "work")) in found.links
+
+
+def test_the_name_by_which_the_shell_knows_the_project_leads_to_it(home: Path) -> None:
+    (home.parent / "link").symlink_to(home)
+    named = str(home.parent / "link/work")
+    policy = composed(home, PWD=named).policy
+    assert (named, str(home / "work")) in policy.links
+    assert policy.env["PWD"] == named
+    for elsewhere in (str(home), "work", "", str(home / "gone")):
+        policy = composed(home, PWD=elsewhere).policy
+        assert str(home / "work") not in dict(policy.links).values()
+        assert policy.env["PWD"] == str(home / "work")
+
+
+@pytest.mark.parametrize("home", ["", "work", "."])
+def test_where_home_is_no_folder_it_is_that_of_the_systems_list(home: str) -> None:
+    assert home_of({"HOME": home}) == home_of({}) == os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
 
 
 def test_bubblewrap_mounts_deeper_paths_later_and_hides_the_network_when_asked(home: Path) -> None:

@@ -218,7 +218,7 @@ def orphans(case: Case, folder: Path) -> Examined:
     if at_work(case.project) is not None:
         return passed("a loop is at work")
     found = set(leftovers.marked(case.project)) - table.ancestors()
-    run = runs.read_run(folder)
+    run = None if table.environments_visible() else runs.read_run(folder)  # a tool could name any process there
     if run is not None and run.agent is not None and table.alive(run.agent):
         found.add(run.agent.pid)
     if not found:
