@@ -18,16 +18,18 @@ from bridge.files import ANYWHERE, make_folder, observed, usable, write_atomic
 from bridge.records import as_object, parse_json, to_json
 from bridge.sandbox import believed
 from bridge.sandbox.seen import Seen, look, put_back, set_aside, unchanged
-from bridge.wording import one_line
+from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from bridge.sandbox.contents import Contents
 
 _MOST_FILES = 200_000
 _MOST_SECONDS = 5.0
+_LONGEST = 3000
+"""Characters of a path: the system takes some 4,000 bytes."""
 _CLOCK_LAG = 20_000_000
 """Nanoseconds by which the file system's clock may be behind ours."""
 _MOST_STATE = 32 * 1024 * 1024
@@ -71,7 +73,7 @@ class Guard:
         paths = {each for each in contents.guarded if os.path.basename(each) != _SHOWN}
         paths |= {os.path.realpath(each) for each in paths if os.path.islink(each)}
         for path in sorted(paths - self._seen.keys()):
-            for each in _parents(path, self._top):
+            for each in _parents(path, self._writable):
                 self._parents.setdefault(each, look(each, most=0))
             self._seen[path] = look(path, without=self._logs)
             with suppress(OSError):  # held open, an inode can't become another file's
@@ -142,7 +144,8 @@ class Guard:
     def _undo(self, path: str, was: Seen, aside: str) -> str:
         kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
         name = self._shown(path)
-        if was.what == "other" or (was.what == "file" and was.data is None):
+        whole = (was.data, was.files) != (None, None) or was.what == "" or (was.what == "folder" and not kept)
+        if not whole and path not in self._parents:
             raise ProjectUnusable(
                 f"the turn had changed {name}, and there is no copy to put back: what lies there now was moved to"
                 f" {self._shown(kept)}\n  next: put it back by hand, or from version control"
@@ -159,7 +162,10 @@ class Guard:
         return one_line(self._name(path))
 
     def _walked(self, since: int, aside: str) -> Iterator[str]:
-        """Look for files that run as their owner, whoever starts them, and for pipes where git would wait."""
+        """Look for files that run as their owner, whoever starts them, pipes where git would wait, and files that
+        have a name elsewhere, too."""
+        shared: dict[tuple[int, int], list[str]] = {}
+        missing: dict[tuple[int, int], int] = {}
         until, left = time.monotonic() + _MOST_SECONDS, _MOST_FILES
         folders = [each for each in self._writable if not any(each.startswith(f"{e}/") for e in self._writable)]
         while folders:
@@ -167,28 +173,41 @@ class Guard:
             for entry in _entries(folder, since):
                 left -= 1
                 if not entry.is_dir(follow_symlinks=False):
-                    if line := self._file(entry, since, aside):
-                        yield line
+                    with suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        if line := self._file(entry.path, found, since, aside):
+                            yield line
+                        if found.st_nlink > 1 and found.st_ctime_ns >= since and stat.S_ISREG(found.st_mode):
+                            which = (found.st_dev, found.st_ino)
+                            shared.setdefault(which, []).append(self._name(entry.path))
+                            missing[which] = found.st_nlink - len(shared[which])
+                elif len(entry.path) > _LONGEST:
+                    left = -1
                 elif not folder.endswith("/.git/objects") and entry.path != os.path.dirname(aside):
                     folders.append(entry.path)
             if folders and (left < 0 or time.monotonic() > until):
-                yield f"not all of {self._top} was looked at for files with the setuid bit: it is too large"
+                why = "it is too large, or too deep"
+                yield f"not all of {self._top} was looked at for files with the setuid bit: {why}"
                 return
+        if outside := sorted(shared[which][0] for which, count in missing.items() if count > 0):
+            yield (
+                f"the turn may have changed what others use: {plural(len(outside), 'file')} that changed, with"
+                f" another name (a hard link) outside of the box: {one_line(', '.join(outside[:5]), 300)}"
+            )
 
-    def _file(self, entry: os.DirEntry[str], since: int, aside: str) -> str:
-        found = entry.stat(follow_symlinks=False)
+    def _file(self, path: str, found: os.stat_result, since: int, aside: str) -> str:
         if found.st_ctime_ns < since:
             return ""
-        name = self._shown(entry.path)
+        name = self._shown(path)
         if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
-            os.chmod(entry.path, stat.S_IMODE(found.st_mode) & 0o777)
+            os.chmod(path, stat.S_IMODE(found.st_mode) & 0o777)
             return f"the turn had set the setuid or setgid bit of {name}: undone"
         if (
             not stat.S_ISREG(found.st_mode)
             and not stat.S_ISLNK(found.st_mode)
-            and ("/.git/" in entry.path or entry.name.startswith(".git"))
+            and ("/.git/" in path or os.path.basename(path).startswith(".git"))
         ):
-            kept = set_aside(entry.path, os.path.join(aside, self._name(entry.path).lstrip("/")))
+            kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
             moved = self._shown(kept)
             return f"the turn had made {name}, which is no file, and which git would read: moved to {moved}"
         return ""
@@ -207,7 +226,8 @@ def _entries(folder: str, since: int) -> list[os.DirEntry[str]]:
     return []
 
 
-def _parents(path: str, top: str) -> Iterator[str]:
-    """The folders on the way to a protected path, in the project."""
-    while (path := os.path.dirname(path)).startswith(f"{top}/"):
+def _parents(path: str, tops: Iterable[str]) -> Iterator[str]:
+    """The folders on the way to a protected path, in what a turn may write to."""
+    tops = tuple(f"{each}/" for each in tops)
+    while (path := os.path.dirname(path)).startswith(tops):
         yield path

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LARGE = 1024 * 1024
+_MANY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Seen:
 
     Attributes:
         data: contents of a file, target of a link; None: not taken in.
-        files: those of a folder, by their paths in it, with their modes; None: not taken in.
+        files: those of a folder, by their paths in it, with their modes; None: not all of them were taken in.
         alone: no other name leads to the same file.
     """
 
@@ -35,7 +36,8 @@ class Seen:
 
 
 def look(path: str, *, most: int = _LARGE, without: str = "") -> Seen:
-    """Take in what lies at a path; of files that are larger than `most`, and of a folder `without`, only that."""
+    """Take in what lies at a path; of files that are larger than `most`, of folders that hold more than that or
+    too many files, and of a folder `without`, only that."""
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -55,6 +57,8 @@ def look(path: str, *, most: int = _LARGE, without: str = "") -> Seen:
         for full in (os.path.join(folder, each) for each in names):
             inner = look(full, most=most)
             most -= len(inner.data or b"")
+            if len(files) == _MANY or (inner.what == "file" and inner.data is None):
+                return Seen("folder", identity, mode)
             if inner.what == "file":
                 files[os.path.relpath(full, path)] = (inner.data or b"", inner.mode)
     return Seen("folder", identity, mode, files=files)

@@ -104,7 +104,8 @@ def test_a_file_that_lost_its_mount_is_put_back_and_one_that_has_it_is_its_user_
     assert said(project, tmp_path, lambda: prompt.write_text("Do more.\n")) == []  # nobody in the box could
     assert said(project, tmp_path, lambda: replaced(prompt, "Do more.\n")) == []
     os.link(prompt, project / "other")
-    assert len(said(project, tmp_path, lambda: (project / "other").write_text("Do evil.\n"))) == 1
+    line, *_ = said(project, tmp_path, lambda: (project / "other").write_text("Do evil.\n"))
+    assert ".ralph/PROMPT.md, which is not its to change: undone" in line
     assert prompt.read_text() == "Do more.\n"
 
 
@@ -257,6 +258,59 @@ def test_state_that_is_none_any_more_is_put_back_as_a_whole(project: Path, tmp_p
 
     assert len(said(project, tmp_path, link, "claude", **env)) == 1
     assert json.loads(state.read_text()) == STATE
+
+
+def test_no_link_in_a_cli_s_state_leads_the_host_to_what_is_the_user_s(project: Path, tmp_path: Path) -> None:
+    state, mine = tmp_path / "home/.gemini", tmp_path / "home/mine"
+    for each in (state, mine / "bin"):
+        each.mkdir(parents=True)
+    (line,) = said(project, tmp_path, lambda: (state / "tmp").symlink_to(mine), "gemini")
+    assert "/.gemini/tmp, which is not its to change: undone" in line
+    assert (mine / "bin").is_dir()
+    assert not os.path.lexists(state / "tmp")
+
+
+def test_changed_files_that_have_a_name_elsewhere_are_told_of(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    for name in ("mine", "shared\x1b[2J", "idle"):
+        (project / name).write_text("x")
+        os.link(project / name, (project if name == "mine" else tmp_path / "store") / "other")
+        (tmp_path / "store/other").exists() and (tmp_path / "store/other").rename(tmp_path / "store" / name)
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    box = Box(project, Wishes(provider="bwrap"))
+    guard = box.guard(project / ".ralph/logs")
+    guard._since = os.stat(project / "idle").st_ctime_ns + 1
+    box.command(["true"], env)
+    for name in ("mine", "shared\x1b[2J"):
+        (project / name).write_text("evil")
+    (line,) = guard.after(1)
+    assert line.endswith("1 file that changed, with another name (a hard link) outside of the box: shared [2J"), (
+        line
+    )
+
+
+def test_names_that_nobody_can_print_are_shown_as_far_as_they_can_be(project: Path, tmp_path: Path) -> None:
+    def plant() -> None:
+        for number in (1, 2):
+            path = os.fsencode(project) + b"/.git" + b"\xff\n\x1b[2J" * number
+            os.mkfifo(path)
+
+    lines = said(project, tmp_path, plant)
+    assert len(lines) == 2
+    assert not [each for line in lines for each in line if each < " "]
+    assert len([*(project / ".ralph/logs/undone").rglob(".git*")]) == 2
+
+
+def test_a_folder_that_is_too_large_to_keep_is_not_put_back_in_parts(project: Path, tmp_path: Path) -> None:
+    drivers = project / ".ralph/drivers"
+    (drivers / "large").write_text("x" * 2_000_000)
+
+    def swap() -> None:
+        drivers.rename(project / "old")
+        drivers.mkdir()
+
+    with pytest.raises(ProjectUnusable, match="there is no copy to put back"):
+        said(project, tmp_path, swap)
 
 
 def test_what_has_no_copy_ends_the_loop(project: Path, tmp_path: Path) -> None:
