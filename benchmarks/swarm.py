@@ -32,7 +32,7 @@ from bridge.swarm.executors import opened  # noqa: E402
 from bridge.swarm.opening import Swarm  # noqa: E402
 from bridge.swarm.order import Order, Result  # noqa: E402
 from bridge.swarm.supervisor import prepare, save_safely  # noqa: E402
-from bridge.swarm.tasks import Task  # noqa: E402
+from bridge.tasks.model import Task  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -24,7 +24,7 @@ from bridge.stream.events.base import Usage
 from bridge.swarm.folder import EventsTail
 from bridge.swarm.record import SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.status import shown
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 
 if TYPE_CHECKING:
     from pathlib import Path

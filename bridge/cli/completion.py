@@ -166,6 +166,16 @@ def _reports(incomplete: str) -> Items:
     return _items((f"{name}=" for name in FORMATS), incomplete)
 
 
+def _sources(incomplete: str) -> Iterable[CompletionItem[str]]:
+    from bridge.tasks import source_kinds
+
+    return (
+        CompletionItem(f"{name}:", help=kind.title)
+        for name, kind in source_kinds().items()
+        if f"{name}:".startswith(incomplete)
+    )
+
+
 COMPLETES: Mapping[str, Complete] = {
     "SCRIPT": _scripts("driver", "agent"),
     "DRIVER": _scripts("driver"),
@@ -178,6 +188,7 @@ COMPLETES: Mapping[str, Complete] = {
     "CLI": _offers(_clis),
     "KIND=FILE": _offers(_reports),
     "WORDS": _offers(lambda incomplete: _items(("plan", "build", "align-specs", "prompt", "help"), incomplete)),
+    "SOURCE": _offers(_sources),
     "DIR": _offers(lambda incomplete: [CompletionItem(incomplete, type="dir")]),
     "FILE": _offers(_files),
 }

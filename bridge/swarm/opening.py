@@ -23,8 +23,8 @@ from bridge.swarm.folder import find_run, new_run
 from bridge.swarm.host import Host
 from bridge.swarm.project import open_project
 from bridge.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
-from bridge.swarm.tasks import Task, check
 from bridge.swarm.trees import trees_folder
+from bridge.tasks.model import Task, check
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence

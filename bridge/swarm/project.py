@@ -18,15 +18,15 @@ from bridge.setups import kinds
 from bridge.setups.model import IN_WORK_TREES
 from bridge.setups.options import RunOptions
 from bridge.setups.standin import kept
-from bridge.swarm.tasks import PlanFormat
 from bridge.swarm.trees import common_folder, names, repository
+from bridge.tasks.boxes import PlanFormat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bridge.git.repository import Repository
     from bridge.setups.model import SetupKind
-    from bridge.swarm.tasks import Task
+    from bridge.tasks.model import Task
 
 INCLUDE = ".worktreeinclude"
 TASK_FILE = ".ralph_bridge.task.md"

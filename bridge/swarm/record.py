@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bridge.amounts import amount, whole
 from bridge.files import append_durably, lenient, read_bytes, usable
 from bridge.records import delete, to_json, write_text
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -232,5 +232,5 @@ _NUMBERS = ("int", "float", "float | None")
 def _task(found: dict[str, Any]) -> TaskRecord:
     values = _sane(TaskRecord, found)
     given = dict(values.pop("task"))
-    given["needs"], given["boxes"] = tuple(given.get("needs", ())), tuple(given.get("boxes", ()))
+    given |= {name: tuple(given.get(name, ())) for name in ("needs", "boxes", "labels")}
     return TaskRecord(Task(**given), **values)

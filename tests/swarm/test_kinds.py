@@ -14,7 +14,7 @@ from bridge.cli.setups import run_controller
 from bridge.setups import KINDS, kinds
 from bridge.swarm import transport
 from bridge.swarm.courier import Courier
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 from tests.machine import mostly_slow
 from tests.test_loop import ROOT, make
 

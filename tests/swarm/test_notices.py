@@ -10,7 +10,7 @@ import pytest
 from bridge.swarm import events as notices
 from bridge.swarm.events import TaskEnded, TaskProgress
 from bridge.swarm.record import SwarmRecord, TaskRecord
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 from tests.swarm.projects import HOLD, Project, until
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from bridge import ProjectUnusable
 from bridge.swarm.record import CHANGES, FILE, RecordWriter, SwarmRecord, TaskRecord, read_swarm
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

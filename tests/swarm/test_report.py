@@ -15,7 +15,7 @@ from bridge.report import swarm_formats
 from bridge.report.swarm import SwarmReport, read_swarm_report
 from bridge.swarm.project import open_project
 from bridge.swarm.record import RecordWriter, SwarmRecord, TaskRecord
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 from tests.report.test_html import _Page
 
 if TYPE_CHECKING:

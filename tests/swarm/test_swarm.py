@@ -13,7 +13,7 @@ import pytest
 from bridge import ConfigurationError, Swarm
 from bridge.cli._swarm_view import live_table
 from bridge.swarm.events import SwarmEnded, TaskEnded, TaskStarted
-from bridge.swarm.tasks import Task
+from bridge.tasks.model import Task
 from tests.swarm.projects import HOLD, Project, until
 
 

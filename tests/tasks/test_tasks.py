@@ -9,7 +9,9 @@ import pytest
 from bridge import ConfigurationError
 from bridge.loop.plan import plan_items, with_only, with_ticks
 from bridge.setups import kinds
-from bridge.swarm.tasks import PlanFormat, Task, check, from_lines, from_plan, from_yaml
+from bridge.tasks.boxes import PlanFormat, from_plan
+from bridge.tasks.listed import from_lines, from_yaml
+from bridge.tasks.model import Task, check
 
 PLAN = """# Plan
 

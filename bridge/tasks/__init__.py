@@ -1,0 +1,83 @@
+"""Where tasks come from: a source is one object, ours in a visible dict, others by the entry points of packages."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.tasks.model import Asked, Source, SourceKind
+
+SOURCES: Mapping[str, str] = {
+    "plan": "bridge.tasks.plans",
+    "prd": "bridge.tasks.plans",
+    "yaml": "bridge.tasks.listed",
+    "lines": "bridge.tasks.listed",
+}
+"""Name, in front of the colon, to the module in whose KINDS it is."""
+
+GROUP = "ralph_bridge.tasks"
+"""The group of entry points: name of a kind of source to its object, such as ``mine = my_package:KIND``."""
+
+
+@cache
+def source_kinds() -> Mapping[str, SourceKind]:
+    """Give every kind of source by name, ours first.
+
+    Raises:
+        ConfigurationError: a package's kind can't be loaded, or takes a name that there is already.
+    """
+    from importlib.metadata import entry_points
+
+    from bridge.errors import ConfigurationError
+    from bridge.tasks.model import SourceKind
+
+    found: dict[str, SourceKind] = {
+        name: importlib.import_module(path).KINDS[name] for name, path in SOURCES.items()
+    }
+    for entry in entry_points(group=GROUP):
+        where = f"the source of tasks {entry.name} ({entry.value})"
+        try:
+            kind = entry.load()
+        except Exception as error:  # noqa: BLE001 (the code of others)
+            raise ConfigurationError(f"{where} can't be loaded: {error}\n  next: mend its package") from None
+        if not isinstance(kind, SourceKind) or kind.name != entry.name or kind.name in found:
+            raise ConfigurationError(
+                f"{where} is no SourceKind of that name, or takes one\n  next: mend its package"
+            )
+        found[kind.name] = kind
+    return MappingProxyType(found)
+
+
+def open_source(text: str, asked: Asked) -> Source:
+    """Open what ``--from`` names.
+
+    Args:
+        text: ``NAME:WHAT``, such as ``prd:prd.json`` or ``github:owner/name``.
+        asked: the rest; its argument is filled in.
+
+    Raises:
+        ConfigurationError: there is no such source; a filter that it doesn't know.
+    """
+    from bridge.errors import ConfigurationError
+    from bridge.resources import likely
+
+    name, colon, argument = text.partition(":")
+    known = source_kinds()
+    if not colon or name not in known:
+        names = ", ".join(f"{each.name}:{each.takes}" for each in known.values())
+        raise ConfigurationError(
+            f"{text}: there is no such source of tasks.{likely(name, known)}\n  next: one of {names}"
+        )
+    for filter_name in asked.filters:
+        if filter_name not in known[name].filters:
+            homes = ", ".join(each.name for each in known.values() if filter_name in each.filters)
+            raise ConfigurationError(
+                f"--{filter_name} does not apply to tasks of {name}\n  next: leave it out; it is for {homes}"
+            )
+    return known[name].open(replace(asked, argument=argument))

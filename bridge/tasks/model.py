@@ -1,0 +1,212 @@
+"""A task, wherever it comes from; and where tasks come from, as an object each."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bridge.errors import ConfigurationError
+from bridge.files import ANYWHERE
+from bridge.records import read_text
+from bridge.resources import likely
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from bridge.setups.model import PlanKind
+
+ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,63}")
+BAD_ID = "can't name a branch: letters, digits, `.`, `_` and `-`, at most 64"
+_LONGEST_TITLE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: what one loop is to do.
+
+    Attributes:
+        id: its name in branches, folders and ``needs``: letters, digits, ``.``, ``_`` and ``-``.
+        title: one line for people.
+        prompt: what the agent is told.
+        needs: ids of tasks that have to be merged before it begins.
+        boxes: texts of the plan's boxes that its merge ticks.
+        ref: what its source calls it, such as ``#69``; '': nothing comes back to one.
+        priority: the lower, the earlier; None: it has none.
+        labels: of its source.
+    """
+
+    id: str
+    title: str
+    prompt: str
+    needs: tuple[str, ...] = ()
+    boxes: tuple[str, ...] = ()
+    ref: str = ""
+    priority: float | None = None
+    labels: tuple[str, ...] = ()
+
+
+class Source(ABC):
+    """One place that tasks come from: a file, a folder, a tracker.
+
+    What is read there is text from outside: never a command, an option or a terminal's escape.
+    """
+
+    @abstractmethod
+    def tasks(self) -> list[Task]:
+        """Give the open ones, in the order in which they are best begun.
+
+        Raises:
+            ConfigurationError: there is none, or it can't be read; says where.
+        """
+
+    def begun(self, task: Task) -> None:
+        """A loop has begun to work on it."""
+        del task
+
+    def done(self, task: Task, comment: str, *, close: bool) -> None:
+        """It is done; `comment` says what came of it, for people; `close` it, too. What was said already isn't said
+        again.
+
+        Raises:
+            BridgeError: it can't be said now; the caller tries again later.
+        """
+        del task, comment, close
+
+    def failed(self, task: Task, comment: str) -> None:
+        """It isn't done, and nobody works on it any more; the same of saying so."""
+        del task, comment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked of a source.
+
+    Attributes:
+        project: the project's folder.
+        argument: what stands behind its name and a colon.
+        filters: which of its tasks, by name.
+        env: the environment of this process.
+        plan: how the plans of the project's kind of setup are read.
+        by_heading: all open boxes below one heading are one task.
+    """
+
+    project: Path
+    argument: str
+    filters: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    plan: PlanKind | None = None
+    by_heading: bool = False
+
+    def file(self, default: str = "") -> Path:
+        """The file that the argument names, from the project's folder, unless it is absolute.
+
+        Raises:
+            ConfigurationError: it names none.
+        """
+        if not (name := self.argument or default):
+            raise ConfigurationError("a file is missing behind the colon\n  next: such as plan:fix_plan.md")
+        return self.project / name
+
+    def text(self, path: Path) -> str:
+        """Read such a file.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
+        if (text := read_text(path, root=ANYWHERE)) is None:
+            raise ConfigurationError(f"{path}: there is no such file with tasks\n  next: correct its name")
+        return text
+
+
+FILTERS = {
+    "label": ("LABEL[,LABEL]", "Only tasks that have all of these labels."),
+    "milestone": ("NAME", "Only tasks of this milestone."),
+    "search": ("WORDS", "Only tasks that a search of the tracker finds."),
+    "assignee": ("NAME", "Only tasks that are assigned so."),
+    "limit": ("N", "At most so many tasks."),
+}
+"""Which tasks of a source: name to its value in ``--help``, and its line there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceKind:
+    """A kind of source.
+
+    Attributes:
+        name: in front of the colon. title: for people.
+        takes: what stands behind it, as people call it.
+        filters: of :data:`FILTERS`, that it knows.
+        open: gives one; raises ConfigurationError.
+    """
+
+    name: str
+    title: str
+    takes: str
+    filters: frozenset[str] = frozenset()
+    open: Callable[[Asked], Source]
+
+
+def check(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task]:
+    """Refuse what can't be done in any order.
+
+    Args:
+        tasks: all of them.
+        locations: where each was written, for messages.
+
+    Raises:
+        ConfigurationError: an id that can't name a branch, or comes twice; ``needs`` that name no task, or go round
+            in a circle.
+    """
+    known = {task.id for task in tasks}
+    problems = [f"id {name!r} {BAD_ID}" for name in known if not ID.fullmatch(name)]
+    lower = [task.id.lower() for task in tasks]  # a file system may not tell them apart
+    for task in tasks:
+        where = f"{locations[task.id]}: " if task.id in locations else ""
+        if lower.count(task.id.lower()) > 1:
+            problems.append(f"{where}id {task.id!r} comes twice")
+        problems += [
+            f"{where}{task.id} needs {need!r}, which is no task{likely(need, known)}"
+            for need in task.needs
+            if need not in known
+        ]
+    if not problems and (circle := _circle(tasks)):
+        problems.append(f"these tasks wait for each other: {' → '.join(circle)}")
+    if problems:
+        raise ConfigurationError("\n  ".join(dict.fromkeys(problems)))
+    return list(tasks)
+
+
+def _circle(tasks: Iterable[Task]) -> list[str]:
+    """Give ids along a circle of needs; empty without one."""
+    needs = {task.id: task.needs for task in tasks}
+    left = dict(needs)
+    while free := [name for name, wanted in left.items() if not any(each in left for each in wanted)]:
+        for name in free:
+            del left[name]
+    if not left:
+        return []
+    path = [next(iter(left))]
+    while (following := next(each for each in needs[path[-1]] if each in left)) not in path:
+        path.append(following)
+    return [*path[path.index(following) :], following]
+
+
+def one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
+
+
+def new_id(number: int, title: str, count: int) -> str:
+    """Name a task by its number and the words of its title that a branch may have."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
+    slug = ""
+    for word in words:
+        if len(slug) + len(word) > 28:
+            break
+        slug += f"-{word}"
+    return f"{number:0{max(2, len(str(count)))}}{slug}"

@@ -1,0 +1,81 @@
+"""Plans as sources of tasks: open boxes, and lists of stories in all dialects; what is done is ticked there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
+from bridge.loop.plan import with_ticks
+from bridge.setups.prompted.task_lists import planned, read_entries, with_done
+from bridge.tasks.boxes import from_plan, from_planned
+from bridge.tasks.model import Asked, Source, SourceKind, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+
+class FileOfTasks(Source):
+    """A file in which a task is done by its being changed.
+
+    Args:
+        asked: which file.
+        read: gives the tasks of a text, with the file's name for messages.
+        ticked: gives the text with some done, from the text and what they are called in it.
+        default: the file that is meant where none is named.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        read: Callable[[str, str], list[Task]],
+        ticked: Callable[[str, Sequence[str]], tuple[str, list[str]]],
+        default: str = "",
+    ) -> None:
+        self._asked, self._read, self._ticked = asked, read, ticked
+        self.path: Path = asked.file(default)
+
+    def tasks(self) -> list[Task]:
+        return self._read(self._asked.text(self.path), str(self.path))
+
+    def done(self, task: Task, comment: str, *, close: bool) -> None:
+        del comment  # such a file has no place for it
+        if not close:
+            return
+        with usable(self.path):
+            text = read_bytes(self.path, root=ANYWHERE).decode("utf-8", "surrogateescape")
+            ticked, _ = self._ticked(text, task.ref.split("\n"))
+            if ticked != text:
+                write_atomic(self.path, ticked)
+
+
+def with_refs(tasks: Sequence[Task]) -> list[Task]:
+    """Have each task's source call it by its boxes, which no plan of a project has."""
+    return [replace(each, ref="\n".join(each.boxes), boxes=()) for each in tasks]
+
+
+def _plan(asked: Asked) -> Source:
+    def read(text: str, name: str) -> list[Task]:
+        found = None if asked.plan is None or asked.plan.planned is None else asked.plan.planned(text, name)
+        if found is not None:
+            return with_refs(from_planned(found, name, by_heading=asked.by_heading))
+        wide = asked.plan is not None and asked.plan.wide
+        return with_refs(from_plan(text, name, by_heading=asked.by_heading, wide=wide))
+
+    return FileOfTasks(asked, read, lambda text, boxes: with_ticks(text, boxes))
+
+
+def _stories(asked: Asked) -> Source:
+    def read(text: str, name: str) -> list[Task]:
+        entries = {each.label: each for each in read_entries(text, name)}
+        found = with_refs(from_planned(planned(text, name) or [], name))
+        return [replace(each, priority=entries[each.ref].priority) for each in found]
+
+    return FileOfTasks(asked, read, lambda text, labels: with_done(text, labels), "prd.json")
+
+
+KINDS = {
+    "plan": SourceKind(name="plan", title="open boxes of a plan", takes="FILE", open=_plan),
+    "prd": SourceKind(name="prd", title="stories in JSON or YAML", takes="FILE", open=_stories),
+}
