@@ -166,14 +166,10 @@ def _reports(incomplete: str) -> Items:
     return _items((f"{name}=" for name in FORMATS), incomplete)
 
 
-def _sources(incomplete: str) -> Iterable[CompletionItem[str]]:
+def _sources(incomplete: str) -> Items:
     from bridge.tasks import source_kinds
 
-    return (
-        CompletionItem(f"{name}:", help=kind.title)
-        for name, kind in source_kinds().items()
-        if f"{name}:".startswith(incomplete)
-    )
+    return _items({f"{name}:": kind.title for name, kind in source_kinds().items()}, incomplete)
 
 
 COMPLETES: Mapping[str, Complete] = {
