@@ -65,7 +65,7 @@ figures: $(VENV)/.dev     ## size of the house, what an iteration and a verify p
 lock: $(VENV)/.dev        ## write the lock files anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes -o requirements.lock pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra dask --extra docs --extra notify --extra report -o requirements-dev.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-find-links --no-emit-index-url --generate-hashes --extra dev --extra dask --extra docs --extra notify --extra report --extra telemetry -o requirements-dev.lock pyproject.toml
 
 plan: $(VENV)/.dev        ## write the table of rooms into ARCHITECTURE.md, those of checks, options and settings into docs/
 	$(BIN)/python -m tests.test_layering

@@ -58,6 +58,8 @@ class LoopOptions(TypedDict, total=False):
     check: str | None
     check_every_turn: bool
     check_minutes: float | None
+    telemetry: str | None
+    telemetry_content: bool
     settings: Mapping[str, str]
 
 
@@ -135,6 +137,8 @@ class Loop(EventStream[LoopEnded]):
             check: a command that has to succeed before the loop is complete, such as ``make test``.
             check_every_turn: run it behind each turn that ended well, and tell the next one.
             check_minutes: that it may take; default 10.
+            telemetry: ``otlp`` for a trace and metrics of the run, ``none``; default as the environment says.
+            telemetry_content: prompts, answers and what tools are called with are sent, too.
             settings: globals for the script.
 
         Raises:

@@ -47,6 +47,7 @@ ROOMS: dict[str, str] = {
     "sandbox": "where a turn runs: on this machine, in bubblewrap, in a container",
     "turn": "one call of a tool",
     "loop": "the loop: pure decisions, a thin runner that yields events",
+    "telemetry": "a trace of a run and its metrics, for whoever collects such things by OTLP",
     "rehearsal": "a real CLI, offline: namespaces and a scripted model server",
     "adapters": "interactive programs on a terminal, described by YAML",
     "verify": "facts, probes, checks, mends, reports; `diff/` of two versions; `gherkin/` runs the features",

@@ -20,6 +20,7 @@ from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
 from bridge.setups.unserved import OPTIONS as UNSERVED
 from bridge.tasks.model import FILTERS
+from bridge.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,6 +91,7 @@ notify_options = _each(
 sandbox_options = run_options(*SANDBOX)
 crew_options = run_options(*CREW)
 gate_options = run_options(*GATES)
+telemetry_options = run_options(*TELEMETRY)
 caps_options = _each(run_options(*VARIABLES), notify_options)
 unserved_options = _each(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
 """What asks for what no loop of ours does: refused with the reason."""

@@ -20,6 +20,7 @@ from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.gates import OPTIONS as GATES
 from bridge.setups.options import RunOptions
 from bridge.setups.wiggum.outer import OuterState
+from bridge.telemetry import OPTIONS as TELEMETRY
 from bridge.wording import duration
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _RUN_OPTIONS = (
     *("driver", "agent", "live", "timeout", "retry_delay", "max_iterations", "max_minutes", "promise", "settings"),
-    *(*VARIABLES, *CREW, *GATES, *SANDBOX),
+    *(*VARIABLES, *CREW, *GATES, *SANDBOX, *TELEMETRY),
 )
 _OUTER_ONLY = (
     "driver",
@@ -44,6 +45,7 @@ _OUTER_ONLY = (
     *CREW,
     *GATES,
     *SANDBOX,
+    *TELEMETRY,
 )
 
 

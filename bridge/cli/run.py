@@ -25,6 +25,7 @@ from bridge.cli._options import (
     setup_option,
     taken_notify,
     taken_unserved,
+    telemetry_options,
     unserved_options,
 )
 from bridge.cli._terminal import say
@@ -88,6 +89,7 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @crew_options
 @gate_options
 @sandbox_options
+@telemetry_options
 @run_options("dry_run")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="Show only the assistant's text, and no lines about the steps.")

@@ -24,6 +24,7 @@ from bridge.cli._options import (
     setup_option,
     source_options,
     taken_notify,
+    telemetry_options,
 )
 from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
 from bridge.cli._terminal import print_json, say, show
@@ -32,6 +33,7 @@ from bridge.errors import ConfigurationError
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.options import OPTIONS
+from bridge.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -118,6 +120,7 @@ _above_zero = click.FloatRange(0, min_open=True)
               " frankbria, else the setup's]")  # fmt: skip
 @crew_options
 @sandbox_options
+@telemetry_options
 @settings_option
 @summary_option
 @click.pass_context
@@ -143,7 +146,7 @@ def run(context: click.Context, /, **given: Any) -> int:
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
     options = _run_options(context)
-    for name in ("driver", "agent", "prompt", "max_iterations", "settings", *CREW, *SANDBOX):
+    for name in ("driver", "agent", "prompt", "max_iterations", "settings", *CREW, *SANDBOX, *TELEMETRY):
         if (value := given.pop(name)) or value == 0:
             options[name] = value
     with _ended_in_order(), notifying(taken_notify(given)):

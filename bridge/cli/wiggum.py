@@ -20,6 +20,7 @@ from bridge.cli._options import (
     run_options,
     sandbox_options,
     settings_option,
+    telemetry_options,
 )
 from bridge.cli._terminal import Style, print_json, say, show, write
 from bridge.errors import ConfigurationError
@@ -104,6 +105,7 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
 @crew_options
 @gate_options
 @sandbox_options
+@telemetry_options
 @click.option("--resume", is_flag=True, help="Continue from the existing state.")
 @click.option("--fresh", is_flag=True, help="Start over; state, plan and progress are kept aside.")
 @click.option("--force", is_flag=True, help="Write the templates again; old ones are kept aside.")

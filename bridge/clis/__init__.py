@@ -85,6 +85,8 @@ class Cli(NamedTuple):
         packages: what npm calls it, today's name first. The pin of the first is in ``vendor/package.json``.
         family: of its output, a key of :data:`bridge.stream.events.FAMILIES`.
         driver: the one that ships, or None.
+        provider: who runs its models, by the names of telemetry's conventions; '': none of them, or any.
+        cached_apart: the tokens that it reads from a cache, or writes to one, aren't in its count of tokens in.
         reports_cost, reports_tokens: whether its output says so; of a CLI that nobody looked at: yes.
         json_is_one_document: what it prints for ``json`` is no stream of events.
         appends_system_prompt: it takes ``--append-system-prompt``.
@@ -116,6 +118,8 @@ class Cli(NamedTuple):
     family: str
     packages: tuple[str, ...] = ()
     driver: DriverCapabilities | None = None
+    provider: str = ""
+    cached_apart: bool = False
     reports_cost: bool = True
     reports_tokens: bool = True
     json_is_one_document: bool = False

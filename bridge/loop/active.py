@@ -124,6 +124,9 @@ class ActiveRun:
         self.tool = tool
         self._write(tool=tool)
 
+    def traced(self, trace: str) -> None:
+        self._write(trace=trace)
+
     def program(self, pid: int | None) -> None:
         """Note the tool's process (None: it has ended), so that whoever comes after a crash can end it.
 

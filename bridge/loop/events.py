@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bridge.loop.records import TurnRecord
     from bridge.loop.runs import RunRecord
     from bridge.stream.analysis import PermanentFailure
+    from bridge.stream.events.base import Usage
     from bridge.turn.check import Checked
 
 __all__ = [
@@ -65,6 +66,7 @@ class IterationStarted(LoopEvent):
         log: file that gets its raw stdout.
         state: where the loop stands.
         head: the commit that is checked out, or ''.
+        prompt: the prompt file, as the tool gets to see it. context: what it is told beside.
     """
 
     iteration: int
@@ -75,6 +77,8 @@ class IterationStarted(LoopEvent):
     log: Path
     state: LoopState
     head: str = ""
+    prompt: str = ""
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +316,10 @@ class TurnPrepared(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class TurnRecorded(LoopEvent):
+    """A turn is over, however it ended; `usage` is what its CLI says that it used, or None."""
+
     turn: TurnRecord
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

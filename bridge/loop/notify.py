@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, Waiting
+from bridge.loop.observers import Observer
 from bridge.loop.policy import LIMITS
 from bridge.process.ask import ask
 from bridge.process.secrets import NOTIFY, is_url, shown_address
@@ -115,7 +116,7 @@ def notifying(notify: Notify | None) -> Iterator[None]:
         _asked_for.reset(token)
 
 
-class Notifier:
+class Notifier(Observer):
     """Sends the notices of one run.
 
     Args:

@@ -43,6 +43,7 @@ from bridge.loop.events import (
 from bridge.loop.gates import Gates
 from bridge.loop.handler import Turn, WallClock
 from bridge.loop.notify import Notifier
+from bridge.loop.observers import Observer, RunFacts
 from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.records import TurnRecord, begun, interrupted
@@ -134,7 +135,7 @@ class _Loop(Generic[S, O]):
 
     def run(self) -> Generator[LoopEvent, None, None]:
         facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
-        self.notifier = Notifier(facts, self.settings.env or os.environ)
+        self.observers: list[Observer] = [Notifier(facts, self.settings.env or os.environ)]
         with self.crew, self.active:
             for name in self.crew.names:
                 self.settings.caps.check(name)
@@ -142,11 +143,12 @@ class _Loop(Generic[S, O]):
             if self.settings.box is not None:  # before its records are begun, which name it
                 self.active.uses(self._shown(self.active.tool))
                 left = self.settings.box.clear(self.settings.environment)
+            self._observed()
             self.store.open(self.active, self.state)
             if not self.crew.alone:
                 self.crew.take_over(read_object(self.store.folder / CREW), self._now())
             notices = self.handler.open(self.active)
-            self.store.record(RunOpened(self.active.before))
+            self._record(RunOpened(self.active.before))
             self.active.capped(self.settings.caps.named())
             self.tally = Tally(self.settings.caps, self.active.spent)
             self._note("began", tool=self.active.tool, head=self.repository.head(), branch=self.repository.branch())
@@ -161,13 +163,46 @@ class _Loop(Generic[S, O]):
                         raise
                     decision = ending
                 end = yield from self._finish(decision)
-                self.notifier.close()
-                for line in self.notifier.problems():
+                self._close_observers()
+                for line in self._problems():
                     yield from self._tell(Notice(line))
             finally:
                 self.handler.close()
-                self.notifier.close()
+                self._close_observers()
         yield end
+
+    def _observed(self) -> None:
+        before = self.active.before
+        facts = RunFacts(
+            run_id=self.active.run_id,
+            project=self.settings.project,
+            tool=self.active.tool,
+            before=before.trace if before is not None and before.cut_off else "",
+            traced=self.active.traced,
+        )
+        self.observers += [observe(facts) for observe in self.settings.observers]
+
+    def _close_observers(self) -> None:
+        for observer in self.observers:
+            observer.close()
+
+    def _problems(self) -> list[str]:
+        return [line for observer in self.observers for line in observer.problems()]
+
+    def _observe(self, event: LoopEvent) -> None:
+        for observer in self.observers:
+            observer.take(event)
+
+    def _record(self, event: LoopEvent) -> None:
+        self._observe(event)
+        self.store.record(event)
+
+    def _variables(self) -> dict[str, str]:
+        return {name: value for each in self.observers for name, value in each.variables().items()}
+
+    def _line(self, data: bytes) -> None:
+        for observer in self.observers:
+            observer.line(data)
 
     def _finish(self, decision: Decision) -> Generator[LoopEvent, None, LoopEnded]:
         """End what is left running, put down the end: also where a signal comes meanwhile."""
@@ -181,7 +216,7 @@ class _Loop(Generic[S, O]):
                 deque(self.handler.follow_up(end), maxlen=0)
             raise
         end = self._ended(decision)
-        self.notifier.take(end)  # first: whatever can't be written, somebody gets to know that it is over
+        self._observe(end)  # first: whatever can't be written, somebody gets to know that it is over
         self._history_ends(end.verdict.value, end.reason, end.detail)
         self.store.record(end)
         yield from self.handler.follow_up(end)
@@ -227,7 +262,7 @@ class _Loop(Generic[S, O]):
                 deque(self._end_leftovers(), maxlen=0)
         finally:  # a second signal may have come
             interrupted_by = LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn)
-            self.notifier.take(interrupted_by)
+            self._observe(interrupted_by)
             with suppress(BridgeError):
                 self.store.record(interrupted_by)
                 deque(self.handler.follow_up(interrupted_by), maxlen=0)
@@ -241,8 +276,8 @@ class _Loop(Generic[S, O]):
         while True:
             self.active.renew()
             self.state, wrong = self.handler.load(self.state)
-            self.store.record(TurnPrepared(self.state))
-            for line in (*wrong, *self.notifier.problems()):
+            self._record(TurnPrepared(self.state))
+            for line in (*wrong, *self._problems()):
                 yield from self._tell(Notice(line))
             plan = self.handler.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment(doubted=self.gates.doubts))
@@ -273,6 +308,8 @@ class _Loop(Generic[S, O]):
             on_start=self.active.program,
             on_output=self.handler.show,
             on_notice=self.handler.hook_is_slow,
+            on_line=self._line if self.settings.observers else None,
+            exports=self._variables,
         )
         began = self.clock.monotonic()
         command, result = yield from self._turn(request, plan, tree)
@@ -430,7 +467,16 @@ class _Loop(Generic[S, O]):
         )
         head = tree.head if tree else ""
         return IterationStarted(
-            request.number, command.argv, request.session, command.live, plan, output, self.state, head
+            iteration=request.number,
+            argv=command.argv,
+            session_id=request.session,
+            live=command.live,
+            plan=plan,
+            log=output,
+            state=self.state,
+            head=head,
+            prompt=request.prompt,
+            context=request.context,
         )
 
     def _between(self, outcome: O, turn: Turn) -> Generator[LoopEvent, None, S]:
@@ -458,7 +504,7 @@ class _Loop(Generic[S, O]):
         resumed = outcome is not None and outcome.resumed
         record = self.tally.add(record, usage, self.clock.now(), resumed=resumed)
         self.active.spends(self.tally.spent)
-        self.store.record(TurnRecorded(record))
+        self._record(TurnRecorded(record, usage))
         return record
 
     def _wait(self, decision: Decision) -> Generator[LoopEvent, None, None]:
@@ -486,8 +532,7 @@ class _Loop(Generic[S, O]):
         self.active.waiting(None)
 
     def _tell(self, event: LoopEvent) -> Generator[LoopEvent, None, None]:
-        self.notifier.take(event)
-        self.store.record(event)
+        self._record(event)
         further = self.handler.follow_up(event)
         yield event
         yield from further
@@ -505,7 +550,7 @@ class _Loop(Generic[S, O]):
     def _note(self, name: str, *, at: float | None = None, **facts: object) -> None:
         if at is None:
             facts["plan"] = self.handler.progress()
-        self.store.record(RunNote(name, self._now() if at is None else at, facts))
+        self._record(RunNote(name, self._now() if at is None else at, facts))
 
     def _now(self) -> float:
         return self.clock.now().timestamp()

@@ -64,6 +64,7 @@ class RunRecord:
         spent: tokens and money that it has used, those of the runs that it goes on with included.
         caps: what it may use, by the names of :class:`bridge.loop.caps.Caps`.
         changed: when this was last written, in seconds since the epoch.
+        trace: where its spans belong, as ``TRACEPARENT`` has it; ''.
     """
 
     run_id: str
@@ -82,6 +83,7 @@ class RunRecord:
     caps: dict[str, float] = field(default_factory=dict)
     changed: float = field(default=0.0, compare=False)
     detail: str = ""
+    trace: str = ""
 
     @property
     def alive(self) -> bool:
@@ -116,6 +118,7 @@ def read_run(folder: Path) -> RunRecord | None:
             caps={name: float(cap) for name, value in (record.get("caps") or {}).items() if (cap := amount(value))},
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
             detail=str(record.get("detail") or ""),
+            trace=str(record.get("trace") or ""),
         )
     return None
 

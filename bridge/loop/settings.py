@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.git.repository import Files
     from bridge.loop.crew import Reserves
     from bridge.loop.gates import Gating
+    from bridge.loop.observers import Observe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class LoopSettings(TurnSettings):
         files: which of the project's files are no work.
         reserves: further tools; None: there are none.
         gates: what it is held against before it is complete; None: nothing.
+        observers: make who hears of the run.
     """
 
     prompt: str = ".ralph/PROMPT.md"
@@ -49,6 +51,7 @@ class LoopSettings(TurnSettings):
     files: Files = ALL_WORK
     reserves: Reserves | None = None
     gates: Gating | None = None
+    observers: tuple[Observe, ...] = ()
 
 
 VARIABLES = {

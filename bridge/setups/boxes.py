@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge import telemetry
 from bridge.sandbox.box import Box
 from bridge.sandbox.settings import wishes
 from bridge.setups.unserved import AskedBox, asked_box
@@ -51,6 +53,8 @@ def box_of(
     )
     if not wanted.boxed:
         return None
+    if telemetry.wanted(options.telemetry, os.environ):
+        wanted = replace(wanted, env=(*wanted.env, *telemetry.IN_BOX))
     named = (
         each for each in (options.driver, options.agent, options.prompt) if each and (project / each).is_file()
     )

@@ -158,6 +158,11 @@ class RunOptions:
         False, "--check-every-turn", None, "Run the check behind each turn, and tell the next one.")
     check_minutes: float | None = _option(
         None, "--check-minutes", "MINUTES", "That the check may take.  [default: 10]", above=0, unit="minutes")
+    telemetry: str | None = _option(
+        None, "--telemetry", "otlp|none",
+        "Send a trace and metrics of the run, as OTEL_EXPORTER_OTLP_* say.  [default: $OTEL_TRACES_EXPORTER]")
+    telemetry_content: bool = _option(
+        False, "--telemetry-content", None, "Send prompts, answers and what tools are called with, too.")
     settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
     given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
     # fmt: on

@@ -21,7 +21,7 @@ from bridge.swarm.supervisor import UNSEEN, begun, ending, supervise
 from bridge.swarm.trees import LOCK, Saved
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from concurrent.futures import Executor
 
     from bridge.loop.caps import Caps
@@ -38,6 +38,7 @@ class Attempts:
 
     Attributes:
         broken: the executor takes no more tasks.
+        variables: that workers get, too.
         unreported: of what (``tokens``, ``cost``) a turn that went well has said nothing.
     """
 
@@ -53,6 +54,7 @@ class Attempts:
         self.at_work: dict[Future[Result], TaskRecord] = {}
         self.broken = False
         self.unreported: set[str] = set()
+        self.variables: Mapping[str, str] = {}
 
     @cached_property
     def to_copy(self) -> tuple[list[str], list[str]]:
@@ -123,6 +125,7 @@ class Attempts:
                 "RALPH_PORT_BASE": str(first + task.worker * _PORTS),
                 "RALPH_PORT_COUNT": str(_PORTS),
                 NOTIFY: "",  # the swarm does, once
+                **self.variables,
             },
             timeout=self._record.task_seconds,
             host=identify(),

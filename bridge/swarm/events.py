@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import LoopEvent
 from bridge.swarm.status import next_step, unfit
+from bridge.telemetry.steps import About, Step, begin_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from bridge.swarm.record import SwarmRecord, TaskRecord
@@ -122,3 +124,36 @@ def totals(record: SwarmRecord) -> dict[str, Any]:
         "tokens": record.tokens,
         "cost_usd": record.cost_usd,
     }
+
+
+# -- telemetry ---------------------------------------------------------------------------------------
+
+
+def _begun(event: SwarmStarted, about: About) -> Iterator[Step]:
+    tasks, jobs = len(event.record.tasks), event.record.jobs
+    yield begin_run(about, {"ralph_bridge.swarm.tasks": tasks, "ralph_bridge.swarm.jobs": jobs})
+
+
+def _task_ended(event: TaskEnded, _about: About) -> Iterator[Step]:
+    what = {"ralph_bridge.task.id": event.task.task.id, "ralph_bridge.task.outcome": event.task.outcome}
+    yield Step("note", "run", "task ended", what)
+
+
+def _over(event: SwarmEnded, _about: About) -> Iterator[Step]:
+    known, complete = totals(event.record), event.complete
+    what = {
+        "ralph_bridge.verdict": "complete" if complete else "incomplete",
+        "ralph_bridge.swarm.merged": known["merged"],
+        "ralph_bridge.turns": known["turns"],
+        "ralph_bridge.tokens": known["tokens"],
+        "ralph_bridge.cost_usd": known["cost_usd"],
+    }
+    yield Step("end", "run", attributes=what, error="" if complete else "incomplete")
+
+
+STEPS: dict[type[LoopEvent], Callable[[Any, About], Iterator[Step]]] = {
+    SwarmStarted: _begun,
+    TaskEnded: _task_ended,
+    SwarmEnded: _over,
+}
+"""An event of a swarm to what it means for the spans."""

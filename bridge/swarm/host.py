@@ -8,6 +8,7 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
@@ -16,23 +17,26 @@ from bridge.loop.caps import Caps
 from bridge.loop.events import LoopEvent, Notice, interruption
 from bridge.loop.lock import one_loop
 from bridge.loop.notify import Notifier
+from bridge.loop.observers import RunFacts
 from bridge.loop.records import Spent
 from bridge.process.secrets import shown_words
 from bridge.swarm.attempts import Attempts
 from bridge.swarm.cleaning import remove_merged
-from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskSaved, notice_of, totals
+from bridge.swarm.events import STEPS, SwarmEnded, SwarmStarted, TaskEnded, TaskSaved, notice_of, totals
 from bridge.swarm.folder import ask_to_stop, asked_to_stop, forget_stop, task_folder
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
 from bridge.swarm.record import MERGED, RecordWriter, SwarmRecord, TaskRecord
 from bridge.swarm.status import PERMANENT, unfit
 from bridge.swarm.trees import LOCK
+from bridge.telemetry import observers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable
     from concurrent.futures import Executor
-    from pathlib import Path
 
+    from bridge.loop.observers import Observer
+    from bridge.loop.runs import RunRecord
     from bridge.swarm.project import SwarmProject
 
 _TICK = 0.1
@@ -71,6 +75,11 @@ class Host:
         )
         facts = {"project": record.project, "tool": "swarm", "run": record.run}
         self.notifier = Notifier(facts, os.environ)
+        asked = record.options
+        content = bool(asked.get("telemetry_content"))
+        self.observing = observers(asked.get("telemetry"), content=content, steps=STEPS)
+        self.observers: list[Observer] = []
+        self.active: RunRecord
         self.attempts = Attempts(project, folder, record, self.writer, self.caps)
 
     def run(self) -> Generator[LoopEvent, None, None]:
@@ -82,16 +91,46 @@ class Host:
             end = {"verdict": "interrupted", "reason": reason, "detail": detail}
             self.notifier.tell("ended", end | totals(self.record))
             self.notifier.close()
+            self._close_observers()
             raise
         self.notifier.tell(*notice_of(last, self.record, self.folder))
+        self._observe(last)
         self.notifier.close()
-        yield from map(Notice, self.notifier.problems())
+        self._close_observers()
+        yield from map(Notice, self._problems())
         yield last
+
+    def _observed(self) -> None:
+        before = runs.read_run(self.folder)
+        facts = RunFacts(
+            run_id=self.record.run,
+            project=Path(self.record.project),
+            tool="swarm",
+            before=before.trace if before is not None and before.cut_off else "",
+            traced=self._traced,
+        )
+        self.observers = [observe(facts) for observe in self.observing]
+
+    def _traced(self, trace: str) -> None:
+        self.active = runs.write_run(self.folder, self.active, now=time.time(), trace=trace)
+
+    def _observe(self, event: LoopEvent) -> None:
+        for observer in self.observers:
+            observer.take(event)
+            self.attempts.variables = observer.variables()
+
+    def _close_observers(self) -> None:
+        for observer in self.observers:
+            observer.close()
+
+    def _problems(self) -> Iterable[str]:
+        return (line for each in (self.notifier, *self.observers) for line in each.problems())
 
     def _locked(self) -> Generator[LoopEvent, None, SwarmEnded]:
         with ExitStack() as held:
             held.enter_context(one_loop(self.folder, self.folder))
-            active = runs.begin_run(self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm")
+            self._observed()
+            self.active = runs.begin_run(self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm")
             end = ""
             try:
                 self.queue.open()
@@ -104,7 +143,8 @@ class Host:
                         kind, facts = notice_of(event, self.record, self.folder)
                         if kind:
                             self.notifier.tell(kind, facts)
-                        yield from map(Notice, self.notifier.problems())
+                        self._observe(event)
+                        yield from map(Notice, self._problems())
                         yield event
                 except BaseException as error:
                     end = interruption(error)[1]
@@ -113,7 +153,7 @@ class Host:
                 end = self.record.end or ""
             finally:
                 with suppress(BridgeError):
-                    runs.write_run(self.folder, active, now=time.time(), end=end or "error:")
+                    runs.write_run(self.folder, self.active, now=time.time(), end=end or "error:")
         return SwarmEnded(self.record, end, self.record.landed)
 
     def _events(self) -> Generator[LoopEvent, None, None]:

@@ -47,6 +47,7 @@ _SLOW = 10.0
 """Seconds after which a hook is named that is still running."""
 
 _LONGEST_LINE = 64 * 1024 * 1024
+_LONGEST_TAPPED = 1024 * 1024
 
 Beside = Literal["agent_pre_iteration", "agent_post_iteration"]
 
@@ -127,6 +128,8 @@ class AgentTool(Tool):
                 **request.variables,
             }
         )
+        for name, value in request.exports().items():
+            agent.shell.execute(f"export {name}={quote(value)}")
         if request.attempt == 0:
             agent.reset_context()
         yield from self._hook("agent_pre_iteration", request)
@@ -162,7 +165,7 @@ class AgentTool(Tool):
             running = run_agent(
                 self.agent,
                 request.prompt,
-                capture,
+                capture if request.on_line is None else _Tapped(capture, request.on_line),
                 instead=instead,
                 stdin=0 if self._as_controller else b"",
                 stderr=stderr,
@@ -193,7 +196,7 @@ class AgentTool(Tool):
             return
         with tempfile.NamedTemporaryFile(prefix="ralph-bridge-agent-", suffix=".bash") as file:
             copy, prompt = file.name, os.path.join(settings.project, request.prompt)
-            env = {**settings.environment, "PATH": str(self.agent.shell["PATH"])}
+            env = {**settings.environment, **request.exports(), "PATH": str(self.agent.shell["PATH"])}
             bash = resolve(["bash"], cwd=settings.project, env=env)[0]
             boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
             self.agent.write_copy(copy, without=env.keys() - boxed.inside.keys())
@@ -223,6 +226,23 @@ class AgentTool(Tool):
         yield from map(Notice, notices)
         if self._as_controller:
             yield from hook_texts(stdout, stderr)
+
+
+class _Tapped:
+    """A log whose lines somebody else gets, too; of one that is too long, none."""
+
+    def __init__(self, log: TurnLog, on_line: Callable[[bytes], None]) -> None:
+        self._log, self._on_line, self._begun = log, on_line, b""
+
+    def write(self, data: bytes) -> int:
+        self._log.write(data)
+        *lines, begun = (self._begun + data).split(b"\n")
+        self._begun = begun if len(begun) < _LONGEST_TAPPED else b""
+        for line in lines:
+            self._on_line(line)
+        return len(data)
+
+    def flush(self) -> None: ...
 
 
 @contextmanager

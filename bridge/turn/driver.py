@@ -33,7 +33,7 @@ from bridge.turn.tool import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator
+    from collections.abc import Callable, Collection, Generator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -121,8 +121,10 @@ def build_command(
     return Command(os_arguments(argv), stdin.encode("utf-8", "surrogateescape") if stdin else None, live)
 
 
-def in_box(command: Command, settings: TurnSettings) -> Boxed | None:
+def in_box(command: Command, settings: TurnSettings, env: Mapping[str, str] | None = None) -> Boxed | None:
     """The command of one turn in the box of these settings; None: there is none.
+
+    `env` is the turn's environment; None: that of the settings.
 
     Raises:
         ProgramNotFound, ProgramNotStarted: it isn't there, or can't be executed.
@@ -130,7 +132,7 @@ def in_box(command: Command, settings: TurnSettings) -> Boxed | None:
     """
     if settings.box is None:
         return None
-    env = settings.environment
+    env = settings.environment if env is None else env
     argv = command.argv if settings.box.has_programs else resolve(command.argv, cwd=settings.project, env=env)
     return settings.box.command(argv, env)
 
@@ -237,9 +239,9 @@ class _Running:
         analyzer = Analyzer()
         logs = request.logs
         assert logs.stderr is not None
-        argv, env = command.argv, settings.environment
+        argv, env = command.argv, {**settings.environment, **request.exports()}
         standing: AbstractContextManager[None] = nullcontext()
-        if (boxed := in_box(command, settings)) is not None:
+        if (boxed := in_box(command, settings, env)) is not None:
             argv, env, standing = boxed.argv, dict(boxed.env), boxed.standing()
         with (
             standing,
@@ -260,6 +262,8 @@ class _Running:
                 if line:
                     raw.write(line)
                     analyzer.feed(line)
+                    if request.on_line is not None:
+                        request.on_line(line)
                     yield from self._take(line)
                 else:
                     errors.bound()

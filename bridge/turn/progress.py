@@ -1,16 +1,22 @@
-"""What a running turn shows of itself: the tool it is using, the sentence it is at. Pure; for people who watch."""
+"""What a running turn shows of itself: the tools it uses, the sentence it is at. Pure; for people who watch."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.wording import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _LENGTH = 80
 _HINTS = (b'"tool', b"command_execution", b"file_change", b"mcp_tool_call", b"web_search")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
+_IDS = ("tool_use_id", "call_id", "callID", "toolCallId", "tool_id", "id")
+_OVER = ("completed", "failed", "declined", "error", "success")
+_ENDS = ("tool_result", "content_end")
 _ABOUT = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")
 
 
@@ -55,7 +61,7 @@ def _named(value: dict[str, Any]) -> tuple[str, Any] | None:
         state = value.get("state")
         return tool, state.get("input") if isinstance(state, dict) else value
     if isinstance(tool := value.get("toolName") or value.get("tool_name"), str):
-        return tool, value.get("arguments")
+        return tool, value.get("arguments") or value.get("parameters") or value.get("input")
     if isinstance(call := value.get("tool_call"), dict) and call:  # cursor: {"shellToolCall": {"args": {...}}}
         name, inner = next(iter(call.items()))
         return name.removesuffix("ToolCall"), inner.get("args") if isinstance(inner, dict) else None
@@ -68,6 +74,55 @@ def _shown(found: tuple[str, Any]) -> str:
     if isinstance(details, dict):
         about = next((str(details[key]) for key in _ABOUT if isinstance(details.get(key), str)), "")
     return one_line(f"{name} {about}", _LENGTH)
+
+
+class ToolStep(NamedTuple):
+    """What an event says of a call of a tool.
+
+    Attributes:
+        call: the call's id.
+        name: the tool's; '' where the event doesn't say.
+        over: the call has ended. failed: and not well.
+        arguments: what it was called with, or None.
+    """
+
+    call: str
+    name: str
+    over: bool
+    failed: bool
+    arguments: Any
+
+
+def tool_steps(line: bytes) -> list[ToolStep]:
+    """Return what a line says of calls of tools, whichever CLI has printed it.
+
+    >>> [step.name for step in tool_steps(b'{"type":"tool_use","id":"call_1","name":"Bash","input":{}}')]
+    ['Bash']
+    """
+    try:
+        return list(_steps(json.loads(line)))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _steps(value: Any, depth: int = 0, around: str = "") -> Iterator[ToolStep]:
+    if depth > 5:
+        return
+    if isinstance(value, dict):
+        kind = str(value.get("type") or "")
+        name, arguments = _named(value) or ("", None)
+        call = next((each for key in _IDS if isinstance(each := value.get(key), str)), "")
+        if call and (name or kind == "tool_result" or any(key in value for key in _IDS[:-1])):
+            state = value.get("state")
+            status = (state if isinstance(state, dict) else value).get("status", value.get("subtype"))
+            ok = value.get("success")
+            over = status in _OVER or kind in _ENDS or isinstance(ok, bool) or around.endswith(".completed")
+            failed = ok is False or value.get("is_error") is True or status in ("failed", "declined", "error")
+            yield ToolStep(call, name, over, over and failed, arguments)
+            return
+        around = kind
+    for item in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from _steps(item, depth + 1, around)
 
 
 def last_sentence(text: str) -> str:

@@ -66,6 +66,8 @@ class TurnRequest:
         variables: globals for the script of an agent.
         on_start: gets the process id of the tool when it has started, and None when it has ended.
         on_output: gets what the tool prints, as it comes: the filtered text of a live run, else its raw output.
+        on_line: gets each line that the tool prints, as it is; maybe from another thread. None: nobody wants them.
+        exports: gives further variables for the tool's environment, when its command is known.
         on_notice: gets at once, from another thread, what follows as a :class:`Notice` as soon as it can.
     """
 
@@ -83,6 +85,8 @@ class TurnRequest:
     on_start: Callable[[int | None], None] = _nothing
     on_output: Callable[[bytes], None] = _nothing
     on_notice: Callable[[str], None] = _nothing
+    on_line: Callable[[bytes], None] | None = None
+    exports: Callable[[], Mapping[str, str]] = dict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from bridge.setups.gates import gates_of
 from bridge.setups.options import OPTIONS
 from bridge.setups.projects import active_run, require_words
 from bridge.setups.settings import GivenOption, as_text
+from bridge.telemetry import observers
 from bridge.turn.logs import MB
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def loop_settings(
         poll_seconds=settings.poll_seconds,
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
         turn_log_bytes=int(settings.turn_log_mb * MB),
+        observers=observers(options.telemetry, content=options.telemetry_content),
         box=box_of(
             folder.project,
             options,

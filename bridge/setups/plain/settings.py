@@ -15,6 +15,7 @@ from bridge.setups.boxes import box_of
 from bridge.setups.crew import reserves_of
 from bridge.setups.dot_ralph import folder
 from bridge.setups.gates import gates_of
+from bridge.telemetry import observers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,6 +69,7 @@ def loop_settings(
         caps=options.caps.over(read_caps(env)),
         resume=options.resume,
         env=env,
+        observers=observers(options.telemetry, content=options.telemetry_content),
         box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
         reserves=reserves_of(options, env),
         gates=gates_of(options, env),

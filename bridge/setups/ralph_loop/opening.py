@@ -23,6 +23,7 @@ from bridge.setups.ralph_loop.controller import LOOP_MODES, RalphRequest, Refusa
 from bridge.setups.ralph_loop.handler import SessionHandler, own_files, protected
 from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
 from bridge.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
+from bridge.telemetry import observers
 from bridge.turn.agent import AgentTool, hook_texts
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def ready(
             graces=wanted.graces,
             turn_log_bytes=wanted.turn_log_bytes,
             hook_seconds=wanted.hook_seconds,
+            observers=observers(options.telemetry, content=options.telemetry_content),
             box=box_of(folder, options, protected(home, folder)),
         )
         yield (

@@ -32,6 +32,7 @@ from bridge.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
 from bridge.setups.wiggum.start import check, prepare
 from bridge.setups.wiggum.state import ENV_MAX_ITERATIONS, ENV_PROMISE, MAX_ITERATIONS, PROMISE, read_environment
 from bridge.setups.wiggum.task import StartRequest
+from bridge.telemetry import observers
 from bridge.turn.agent import AgentTool
 from bridge.turn.driver import DriverTool
 
@@ -104,6 +105,7 @@ def open_outer(
         graces=waits.graces,
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
+        observers=observers(asked.telemetry, content=asked.telemetry_content),
         box=box_of(layout.project, asked, (*protected(locate(layout.project)), *PROTECTED)),
     )
     if probe.git is not None and settings.box is not None:
