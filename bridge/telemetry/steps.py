@@ -21,6 +21,7 @@ from bridge.loop.events import (
     ReviewEnded,
     ReviewStarted,
     RunNote,
+    ToolChanged,
     TurnRecorded,
     Waiting,
 )
@@ -152,6 +153,11 @@ def begin_run(about: About, attributes: Attributes) -> Step:
         "ralph_bridge.tool": about.run.tool,
     }
     return Step("begin", "run", f"invoke_workflow {name}", {**known, **attributes})
+
+
+def _tool_changed(event: ToolChanged, _about: About) -> Iterator[Step]:
+    what = {"ralph_bridge.tool": event.tool, "ralph_bridge.tool.before": event.before}
+    yield Step("note", "run", "tool changed", what)
 
 
 def _ended(event: LoopEnded, _about: About) -> Iterator[Step]:
@@ -304,6 +310,7 @@ def _review_ended(event: ReviewEnded, _about: About) -> Iterator[Step]:
 
 STEPS: dict[type[LoopEvent], Callable[[Any, About], Iterator[Step]]] = {
     RunNote: _noted,
+    ToolChanged: _tool_changed,
     IterationStarted: _started,
     TurnRecorded: _recorded,
     IterationEnded: _turn_ended,
