@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.clis import find_cli
 from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
     IterationEnded,
     IterationStarted,
     LoopEnded,
@@ -238,15 +240,18 @@ def _turn_ended(event: IterationEnded, about: About) -> Iterator[Step]:
     says = {}
     if about.read is not None and analysis is not None:
         says = {"gen_ai.output.messages": _message("assistant", analysis.text)}
-    yield Step("end", "turn", attributes=says)
+    over = event.turn.began + event.turn.seconds if event.turn is not None else None  # before any check
+    yield Step("end", "turn", attributes=says, at=over)
 
 
 def _error_of(turn: TurnRecord) -> str:
     if turn.result != "failed":
         return "" if turn.result == "success" else turn.result
-    status = turn.status or 0
-    how = f"exit_{status}" if status > 0 else f"signal_{-status}" if status else _OTHER
-    return turn.permanent or how
+    return turn.permanent or _exit(turn.status)
+
+
+def _exit(status: int | None) -> str:
+    return f"exit_{status}" if status and status > 0 else f"signal_{-status}" if status else _OTHER
 
 
 def _tokens(turn: TurnRecord, usage: Usage | None, about: About) -> tuple[float | None, float | None]:
@@ -290,6 +295,16 @@ def tool_steps(said: ToolStep, *, begun: bool, about: About) -> Iterator[Step]:
         yield Step("end", key, error="failed" if said.failed else "")
 
 
+def _check_began(event: CheckStarted, _about: About) -> Iterator[Step]:
+    yield Step("begin", "check", "check", {"ralph_bridge.turn": event.iteration}, parent="run")
+
+
+def _check_ended(event: CheckEnded, _about: About) -> Iterator[Step]:
+    failed, status = bool(event.checked.why), event.checked.status
+    what = {"ralph_bridge.check.passed": not failed, "ralph_bridge.check.status": status}
+    yield Step("end", "check", attributes=what, error=_exit(status) if failed else "")
+
+
 def _review_began(event: ReviewStarted, _about: About) -> Iterator[Step]:
     cli = find_cli(event.argv[0]) if event.argv else None
     agent = cli.name if cli else "review"
@@ -305,7 +320,7 @@ def _review_began(event: ReviewStarted, _about: About) -> Iterator[Step]:
 
 def _review_ended(event: ReviewEnded, _about: About) -> Iterator[Step]:
     what = {"ralph_bridge.turn.status": event.status, "vcs.ref.head.revision": event.head or None}
-    yield Step("end", "review", attributes=what, error=f"exit_{event.status}" if event.status > 0 else "")
+    yield Step("end", "review", attributes=what, error=_exit(event.status) if event.status else "")
 
 
 STEPS: dict[type[LoopEvent], Callable[[Any, About], Iterator[Step]]] = {
@@ -314,6 +329,8 @@ STEPS: dict[type[LoopEvent], Callable[[Any, About], Iterator[Step]]] = {
     IterationStarted: _started,
     TurnRecorded: _recorded,
     IterationEnded: _turn_ended,
+    CheckStarted: _check_began,
+    CheckEnded: _check_ended,
     ReviewStarted: _review_began,
     ReviewEnded: _review_ended,
     LoopEnded: _ended,

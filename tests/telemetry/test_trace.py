@@ -121,6 +121,29 @@ def test_metrics_count_turns_tokens_cost_and_limits(make_project: MakeProject, r
     assert wait.parent == receiver.span("invoke_workflow project").id
 
 
+def test_a_check_and_a_fallback_are_in_it(make_project: MakeProject, receiver: Receiver) -> None:
+    project = make_project("plain")
+    project.done_after("limited 60")
+    project.env |= receiver.env
+    words = ("--fallback", "agent:bin/night.sh", "--completion-promise", "COMPLETE")
+    project.turns("limited 60", otherwise="say '<promise>COMPLETE</promise>'")
+    check = "test -e hidden-file || { touch hidden-file; exit 3; }"
+    _told(project, *OTLP, *words, "--check", check)
+    run = receiver.span("invoke_workflow project")
+    failed, passed = [each for each in receiver.spans() if each.name == "check"]
+    limited, last, again = _turns(receiver)
+    assert [each.parent for each in (failed, passed)] == [run.id] * 2
+    assert limited.ended <= last.ended <= failed.began < failed.ended <= again.ended <= passed.began
+    assert (failed.failed, failed.attributes["error.type"]) == (True, "exit_3")
+    assert passed.attributes["ralph_bridge.check.passed"] is True
+    (changed,) = [attributes for name, attributes in run.events if name == "tool changed"]
+    assert (changed["ralph_bridge.tool.before"], changed["ralph_bridge.tool"]) == (
+        "driver claude-code",
+        "agent night",
+    )
+    assert b"hidden" not in receiver.bodies
+
+
 def test_content_is_sent_when_it_is_asked_for(make_project: MakeProject, receiver: Receiver) -> None:
     project = make_project("plain")
     project.write(".ralph/PROMPT.md", "hidden-prompt\n")
@@ -260,10 +283,6 @@ def test_a_box_has_the_trace_and_the_variables_of_telemetry(
         assert ("OTEL_LOG_TOOL_DETAILS" in inside) == ("TRACEPARENT" in inside) == bool(telemetry)
     (turn,) = _turns(receiver)
     assert inside["TRACEPARENT"].split("-")[1:3] == turn.traceparent.split("-")
-
-
-def _nothing(receiver: Receiver) -> None:
-    """It is there, and takes everything."""
 
 
 def _refuses(receiver: Receiver) -> None:
