@@ -36,6 +36,7 @@ LINES = {
     "ralph-bridge explain RB18": "ralph-bridge explain RB18",
     "ralph-bridge explain driver_build": "ralph-bridge explain driver_build_command ",
     "ralph-bridge run --setup frank": "ralph-bridge run --setup frankbria ",
+    "ralph-bridge sandbox image cod": "ralph-bridge sandbox image codex ",
     "ralph-bridge run --agent cli": "ralph-bridge run --agent cline ",
     "ralph-bridge verify drivers/my-t": "ralph-bridge verify drivers/my-tool.sh ",
     "ralph-bridge report --for": "ralph-bridge report --format ",

@@ -108,12 +108,13 @@ def test_without_network_there_is_a_loopback_and_no_more(place: Place) -> None:
     assert "reached" not in ran.text
 
 
-def test_memory_and_processes_are_bounded(container: Place) -> None:
-    ran = container.turn(
+def test_memory_processes_and_cpus_are_bounded(container: Place) -> None:
+    ran = container.wants(cpus=1.5).turn(
         "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null\n"
-        "cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null"
+        "cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null\n"
+        "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null"
     )
-    assert ran.text.split() == [str(512 * 1024 * 1024), "200"]
+    assert ran.text.split()[:3] == [str(512 * 1024 * 1024), "200", "150000"]
 
 
 def test_it_has_no_privileges(container: Place) -> None:
