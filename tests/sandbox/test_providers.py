@@ -266,7 +266,8 @@ def test_what_a_killed_loop_has_left_is_removed_when_the_next_one_begins(contain
         assert not containers(container)
         assert len(containers(replace(container, project=other))) == 1
     finally:
-        replace(container, project=other).box.clear(container.env)
+        for place in (container, replace(container, project=other)):
+            place.box.clear(container.env)
     assert not containers(replace(container, project=other))
 
 
