@@ -60,11 +60,16 @@ class OwnSandbox(NamedTuple):
 
     sockets: a folder that has to be the user's, with mode 0700, if it is there; ``{uid}`` is the user's number.
     variable, folder: where the CLI's home is, below the user's if that isn't set; not among temporary files.
+    options: those that say which sandbox; `without`: the value with which there is none.
+    setting: arguments that say the same where no option does.
     """
 
     sockets: str
     variable: str
     folder: str
+    options: tuple[str, ...]
+    without: str
+    setting: tuple[str, ...]
 
 
 class Believed(NamedTuple):
@@ -97,10 +102,12 @@ class Cli(NamedTuple):
         runs_elsewhere: its agent loop runs on its maker's servers, so that nobody can rehearse it.
         prompt_only_as_argument: it takes the prompt in no other way when it prints JSON.
         own_sandbox: the one in which its tools run, or None.
-        state: files and folders that it writes to outside of the project; ``~`` is the home.
+        state: files and folders that it writes to outside of the project; ``~`` is the home. A folder with a ``/``
+            behind it holds what it remembers, and is made before its first turn in a box.
         credentials: those of them that hold its login.
         variables: of the environment that are its own: its login, where its state lies; with a ``*``, patterns.
-        protected: of `state`, what it runs or believes in its next session: settings, hooks, instructions.
+        protected: of `state`, what it runs or believes in its next session: settings, hooks, instructions. A folder
+            with a ``/`` behind it is one that it makes itself, and is made beforehand, too.
         believed: what it runs or believes in files of `state` that it has to write itself.
         private: folders in `state` by which sessions at work go: each box has its own, empty.
         in_project: what it runs or believes in whichever project it is started.

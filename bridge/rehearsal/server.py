@@ -110,6 +110,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._headers(200, {"content-length": "0"})
 
+    def do_CONNECT(self) -> None:
+        """It is a proxy, too, that leads to itself: what comes next on the connection is a request."""
+        self.send_response(200)
+        self.end_headers()
+
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
         if path == "/rehearsal/requests":

@@ -13,6 +13,7 @@ from bridge.process.ask import ask
 from bridge.sandbox.boxed import Boxed, boxed
 from bridge.sandbox.containers import listing, name_of, removal
 from bridge.sandbox.contents import Contents, Git, compose, search_path
+from bridge.sandbox.own import without_own
 from bridge.sandbox.probes import probe
 from bridge.wording import plural
 
@@ -94,12 +95,14 @@ class Box:
         Raises:
             ConfigurationError: what is to be let in isn't there.
         """
+        argv = [argv[0], *without_own(argv[0], argv[1:])]
         found = self.contents(
             [argv[0], *also], env, (*(each for each in argv[1:2] if os.path.isfile(each)), *reads)
         )
         for guard in self._guard:
             guard.before(found)
-        return boxed(self.wanted.provider, found.policy, argv, self._outside(env), found.absent)
+        made = boxed(self.wanted.provider, found.policy, argv, self._outside(env), found.absent)
+        return replace(made, missing=found.missing)
 
     def guard(self, logs: Path) -> Guard:
         """Give what looks behind all that is put into it from now on, for what a box can't hold; see there.
@@ -128,8 +131,12 @@ class Box:
                 return Git()
             words = ["--list", "--show-origin", "-z"]
             ran = ask([git, "config", *words], cwd=self.project, env=env, patience=_PATIENCE)
-            named = _named(ran.text.split("\0"), top) if ran.ok else []
-            self._git.append(Git(tuple(dict.fromkeys((own, common))), tree, tuple(named)))
+            listed = ran.text.split("\0") if ran.ok else []
+            # Of the user's own configuration alone: it is a file that boxes get to read.
+            words = ["--global", "--type=path", "core.excludesfile"]
+            ran = ask([git, "config", *words], cwd=self.project, env=env, patience=_PATIENCE)
+            folders = tuple(dict.fromkeys((own, common)))
+            self._git.append(Git(folders, tree, tuple(_named(listed, top)), _identity(listed), ran.text.strip()))
         return self._git[0]
 
     def clear(self, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -182,3 +189,8 @@ def _named(listed: Sequence[str], top: str) -> list[str]:
             beside = os.path.dirname(os.path.join(top, origin.removeprefix("file:")))
             found[os.path.normpath(os.path.join(beside, value))] = None
     return [*found]
+
+
+def _identity(listed: Sequence[str]) -> dict[str, str]:
+    entries = (each.partition("\n") for each in listed[1::2])
+    return {key: value for key, _, value in entries if key in ("user.name", "user.email")}

@@ -12,19 +12,22 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.files import usable
+from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
 from bridge.sandbox import bwrap, containers, srt
 from bridge.sandbox.contents import tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bridge.sandbox.containers import Client
     from bridge.sandbox.policy import Policy, Provider
 
 _PATIENCE = 20.0
+_MOST_IGNORED = 1024 * 1024
+_LONGEST = 40
+"""Bytes of a folder for temporary files: a socket's path has 108 in all, and srt's has 66 behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Boxed:
         argv: what runs on this machine, and `env` its environment.
         inside: the environment in the box.
         absent: protected paths that weren't there when it was made.
+        missing: folders that aren't there, and are made before it runs.
         folder: a private one that is there while it runs, with `files` in it by name; '': none is needed.
         cleanup: commands that end what is left of it, for when nobody could.
         ghosts: empty files and folders that its provider may leave behind.
@@ -44,6 +48,7 @@ class Boxed:
     env: Mapping[str, str]
     inside: Mapping[str, str]
     absent: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     folder: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     cleanup: tuple[tuple[str, ...], ...] = ()
@@ -54,8 +59,9 @@ class Boxed:
         """Have its folder while it runs; behind it, nothing of it is left.
 
         Raises:
-            bridge.errors.BridgeError: the folder can't be made.
+            bridge.errors.BridgeError: a folder can't be made.
         """
+        made(self.missing)
         with ExitStack() as behind:
             if self.folder:
                 with usable(f"the folder {self.folder}"):
@@ -69,6 +75,17 @@ class Boxed:
             for command in self.cleanup:
                 behind.callback(ask, command, cwd="/", env=self.env, patience=_PATIENCE)
             yield
+
+
+def made(folders: Iterable[str]) -> None:
+    """Have these folders, private ones of the user's own.
+
+    Raises:
+        bridge.errors.BridgeError: one can't be made.
+    """
+    for each in folders:
+        with usable(f"the folder {each}"):
+            os.makedirs(each, 0o700, exist_ok=True)
 
 
 def boxed(
@@ -90,18 +107,16 @@ def boxed(
         made[0] = _program(made[0], env)
         return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
     if provider == "srt":
-        folder, linux = (
-            os.path.join(os.path.realpath(tempfile.gettempdir()), f"ralph-bridge-{token}"),
-            sys.platform == "linux",
-        )
+        folder, linux = os.path.join(_temporary(policy.home), f"ralph-bridge-{token}"), sys.platform == "linux"
         program = shutil.which("srt", path=env.get("PATH"))
         own = [tree_of(os.path.realpath(program), policy.home)] if program else []
         files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)
         inside = srt.environment(policy, folder)
+        ghosts = tuple(p for p in (os.path.join(policy.cwd, e) for e in srt.PLACEHOLDERS) if not os.path.lexists(p))
+        files[srt.IGNORED] = srt.ignored(_text(policy.ignored), (os.path.relpath(e, policy.cwd) for e in ghosts))
         around = {**inside, "PATH": env.get("PATH", os.defpath)}
         if linux:
             around["TMPDIR"] = folder  # for its sockets, which it leaves there
-        ghosts = tuple(p for p in (os.path.join(policy.cwd, e) for e in srt.PLACEHOLDERS) if not os.path.lexists(p))
         command = srt.command(folder, linux=linux)
         command[0] = _program(command[0], env)
         return Boxed(tuple(command), around, inside, absent, folder=folder, files=files, ghosts=ghosts)
@@ -112,6 +127,19 @@ def boxed(
 def _program(name: str, env: Mapping[str, str]) -> str:
     """The path of a program; where there is none, one at which nothing is started."""
     return shutil.which(name, path=env.get("PATH", os.defpath)) or f"/usr/bin/{name}"
+
+
+def _text(path: str) -> str:
+    with suppress(OSError):
+        return read_bytes(path, _MOST_IGNORED, root=ANYWHERE).decode("utf-8", "surrogateescape")
+    return ""
+
+
+def _temporary(home: str) -> str:
+    """Where srt's sockets can be had, and be seen: not below the home, which it hides."""
+    folder = os.path.realpath(tempfile.gettempdir())
+    fits = len(os.fsencode(folder)) <= _LONGEST and not f"{folder}/".startswith(f"{home}/")
+    return folder if fits else "/tmp"  # noqa: S108 (in a folder of our own there)
 
 
 def _remove_empty(paths: Sequence[str]) -> None:

@@ -8,13 +8,13 @@ import os
 import pwd
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
 from bridge.clis import find_cli, known_clis
 from bridge.errors import ConfigurationError
-from bridge.sandbox.policy import Policy
+from bridge.sandbox.policy import Policy, git_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,11 +49,15 @@ class Git:
         folders: the git folder of its work tree, and the one that this shares with others.
         tree: the top of the work tree; '': none.
         named: files and folders that git's configuration names.
+        identity: ``user.name`` and ``user.email``, as far as they are set.
+        ignored: the file that the user's own configuration names for what is ignored everywhere; '': none.
     """
 
     folders: tuple[str, ...] = ()
     tree: str = ""
     named: tuple[str, ...] = ()
+    identity: Mapping[str, str] = field(default_factory=dict)
+    ignored: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +69,15 @@ class Contents:
         guarded: all protected paths, without links in their folders where those are the project's.
         absent: protected paths that aren't there: nobody can mount over them, so they have to be looked for.
         believed: files that the CLI itself writes, with the keys whose values it runs or believes.
+        missing: folders of the CLI's state that aren't there yet, and are made before the box is: what it writes
+            elsewhere is forgotten with the turn, and where it may not write a folder of its own would look planted.
     """
 
     policy: Policy
     guarded: tuple[str, ...]
     absent: tuple[str, ...]
     believed: Mapping[str, tuple[str, ...]]
+    missing: tuple[str, ...] = ()
 
 
 def compose(
@@ -108,10 +115,12 @@ def compose(
         tree = top  # whatever a repository says that may be the agent's
     asked = [*_asked(wanted.write, home, "write", project)]
     writable = [top, *shared, *_state(clis, home, user), *asked]
+    missing = [os.path.realpath(each) for each in _folders(clis, home, user) if not os.path.lexists(each)]
     readable = [] if wanted.image else [*_programs(programs, user, home)]
     readable += _asked(wanted.read, home, "read", project)
     readable += [os.path.join(home, each) for each in _GIT_IDENTITY]
-    readable += [tree]
+    ignored = git.ignored or os.path.join(home, ".config/git/ignore")
+    readable += [tree, ignored]
     around = [each for each in _above(top, [tree]) if _inside(each, writable)]
     believed = [*_PROTECTED, *(each for cli in known_clis().values() for each in cli.in_project)]
     guarded = [os.path.join(folder, each) for folder in (top, *around, *asked) for each in believed]
@@ -127,7 +136,7 @@ def compose(
         if each != top and _inside(each, writable)
     ]
     fixed = [each for each in _OURS if _inside(each, writable)] + [*_others(shared)]
-    there = [each for each in dict.fromkeys(guarded) if os.path.lexists(each)]
+    there = [each for each in dict.fromkeys(guarded) if os.path.lexists(each) or each in missing]
     # A read-only child could be had by renaming the folder around it, which a mount point can't be.
     parents = {above for each in (*guarded, *fixed) for above in _above(each, writable)}
     writable += [each for each in sorted(parents) if os.path.isdir(each)]
@@ -137,31 +146,33 @@ def compose(
         system=tuple(_system()),
         links=(*_links(), *((named, top) for named in here if named != top)),
         readable=tuple(_real(readable)),
-        writable=tuple(_real(writable)),
-        readonly=tuple(_real((*there, *fixed))),
+        writable=tuple(_real(writable, missing)),
+        readonly=tuple(_real((*there, *fixed), missing)),
         private=tuple(
             _real(path for cli in clis for each in cli.private for path in _places(each, cli, home, user))
         ),
         masked=_masked(),
-        env=environment(env, wanted, clis, here[0]),
+        env={**git_settings(git.identity), **environment(env, wanted, clis, here[0])},
         network=wanted.network,
         hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
         memory_mb=wanted.memory_mb or None,
         processes=wanted.processes or None,
         cpus=wanted.cpus or None,
         image=wanted.image,
+        ignored=ignored,
     )
     known = tuple(dict.fromkeys(os.path.normpath(each) for each in guarded))
     return Contents(
         policy=policy,
         guarded=known,
-        absent=tuple(each for each in known if not os.path.lexists(each)),
+        absent=tuple(each for each in known if not os.path.lexists(each) and each not in missing),
         believed={
             os.path.realpath(path): each.keys
             for cli in clis
             for each in cli.believed
             for path in _places(each.file, cli, home, user)
         },
+        missing=tuple(missing),
     )
 
 
@@ -218,21 +229,31 @@ def _state(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator[s
         yield from _moved(cli, home, env)
 
 
+def _folders(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Folders of a CLI's state that have to be there; of one that is told where, none in its usual place."""
+    for cli in clis:
+        for each in (*cli.state, *cli.protected):
+            if each.endswith("/"):
+                usual, *moved = _places(each, cli, home, env)
+                yield from moved or [usual]
+
+
 def _moved(cli: Cli, home: str, env: Mapping[str, str]) -> list[str]:
     """Where a variable such as CLAUDE_CONFIG_DIR or CODEX_HOME has a CLI's state lie."""
     named = (name for name in env if any(fnmatch.fnmatchcase(name, each) for each in cli.variables))
     folders = {
         os.path.realpath(env[name]) for name in named if name.endswith(("_CONFIG_DIR", "_HOME")) and env[name]
     }
-    return [each for each in sorted(folders) if os.path.isdir(each) and not _inside(home, [each.rstrip("/")])]
+    there = (each for each in sorted(folders) if os.path.isdir(each) or not os.path.lexists(each))
+    return [each for each in there if not _inside(home, [each.rstrip("/")])]
 
 
 def _places(name: str, cli: Cli, home: str, env: Mapping[str, str]) -> Iterator[str]:
     """Where a file or folder of a CLI's state lies, or may lie; its name may be a pattern."""
-    own = f"{cli.state[0]}/"
-    inside = name.removeprefix(own) if name.startswith(own) else os.path.basename(name)
+    own, whole = (f"{each.rstrip('/')}/" for each in (cli.state[0], name))
+    inside = whole.removeprefix(own) if whole.startswith(own) else os.path.basename(whole[:-1])
     for path in (_expanded(name, home), *(os.path.join(each, inside) for each in _moved(cli, home, env))):
-        yield from glob.glob(path) if "*" in path else [path]
+        yield from glob.glob(path) if "*" in path else [os.path.normpath(path)]
 
 
 def _programs(programs: Sequence[str], env: Mapping[str, str], home: str) -> Iterator[str]:
@@ -334,7 +355,7 @@ def _open_to_all(path: str) -> bool:
 
 
 def _expanded(path: str, home: str) -> str:
-    return home + path[1:] if path.startswith("~") else path
+    return (home + path[1:] if path.startswith("~") else path).rstrip("/")
 
 
 def _inside(path: str, folders: Iterable[str]) -> bool:
@@ -347,6 +368,7 @@ def _above(path: str, folders: Sequence[str]) -> Iterator[str]:
         yield path
 
 
-def _real(paths: Iterable[str]) -> list[str]:
-    """Those that are there, each once, as what links lead to: a mount over a link is refused."""
-    return list(dict.fromkeys(os.path.realpath(each) for each in paths if os.path.exists(each)))
+def _real(paths: Iterable[str], missing: Sequence[str] = ()) -> list[str]:
+    """Those that are there, or will be, each once, as what links lead to: a mount over a link is refused."""
+    real = {os.path.realpath(each): os.path.exists(each) for each in paths}
+    return [each for each, there in real.items() if there or each in missing]

@@ -17,6 +17,7 @@ from bridge.errors import ProjectUnusable
 from bridge.files import ANYWHERE, make_folder, observed, usable, write_atomic
 from bridge.records import as_object, parse_json, to_json
 from bridge.sandbox import believed
+from bridge.sandbox.boxed import made
 from bridge.sandbox.seen import Seen, look, put_back, set_aside, unchanged
 from bridge.wording import one_line, plural
 
@@ -62,8 +63,9 @@ class Guard:
         """Take in how things are; what the functions of :mod:`bridge.files` write from now on is remembered.
 
         A box calls this whenever something is put into it: of what an earlier one may have changed since the last
-        :meth:`after`, nothing is taken in anew.
+        :meth:`after`, nothing is taken in anew. What the CLI needs is made first, which is no change of the turn's.
         """
+        made(contents.missing)
         if not self._armed:
             self._writable, self._written = set(), {}
             self._seen, self._parents, self._believed = {}, {}, {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Policy:
         processes: how many there may be; None: any.
         cpus: of a container: how many it may keep busy; None: any.
         image: of a container; '': one that has nothing in it but what is mounted.
+        ignored: the file of what git ignores in all of the user's repositories; need not be there.
     """
 
     cwd: str
@@ -51,3 +53,18 @@ class Policy:
     processes: int | None = None
     cpus: float | None = None
     image: str = ""
+    ignored: str = ""
+
+
+def git_settings(settings: Mapping[str, str], env: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Give settings of git as variables, behind those that are there; some CLIs' shells read no ``~/.gitconfig``.
+
+    >>> git_settings({"user.name": "n"})
+    {'GIT_CONFIG_COUNT': '1', 'GIT_CONFIG_KEY_0': 'user.name', 'GIT_CONFIG_VALUE_0': 'n'}
+    """
+    given = env.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    found = {"GIT_CONFIG_COUNT": str(first + len(settings))} if settings else {}
+    for number, (key, value) in enumerate(settings.items(), first):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.sandbox.bwrap import limited
+from bridge.sandbox.policy import git_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bridge.sandbox.policy import Policy
 
-SETTINGS, SCRIPT, TEMPORARY = "settings.json", "turn.sh", "tmp"
+SETTINGS, SCRIPT, IGNORED, TEMPORARY = "settings.json", "turn.sh", "ignored", "tmp"
 """What lies in the private folder of a turn."""
 
 PLACEHOLDERS = (
@@ -90,7 +91,13 @@ def settings(
 
 def environment(policy: Policy, folder: str) -> dict[str, str]:
     """Give the environment of srt, which is the box's, too; it has a folder for temporary files put there."""
-    return {**policy.env, "CLAUDE_CODE_TMPDIR": os.path.join(folder, TEMPORARY)}
+    more = git_settings({"core.excludesfile": os.path.join(folder, IGNORED)}, policy.env)
+    return {**policy.env, **more, "CLAUDE_CODE_TMPDIR": os.path.join(folder, TEMPORARY)}
+
+
+def ignored(text: str, ghosts: Iterable[str]) -> str:
+    """Give what git is to ignore: what the user has it ignore, and srt's devices, on which ``git add -A`` fails."""
+    return "\n".join((text, *(f"/{each}" for each in ghosts), ""))
 
 
 def _hosts(policy: Policy) -> list[str]:

@@ -16,6 +16,7 @@ from bridge.errors import HookExited, HookTimeout, ProgramNotFound
 from bridge.files import ANYWHERE, descriptor, open_file, read_bytes, usable
 from bridge.process.argv import resolve
 from bridge.process.leftovers import MARK
+from bridge.sandbox.own import without_own
 from bridge.shell.protocol import quote
 from bridge.turn.logs import TurnLog
 from bridge.turn.tool import (
@@ -199,6 +200,8 @@ class AgentTool(Tool):
             env = {**settings.environment, **request.exports(), "PATH": str(self.agent.shell["PATH"])}
             bash = resolve(["bash"], cwd=settings.project, env=env)[0]
             boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
+            if isinstance(words := self.agent.shell.get("AGENT_ARGS"), str) and words:
+                self.agent.shell.update({"AGENT_ARGS": " ".join(without_own(self.agent.cli, words.split()))})
             self.agent.write_copy(copy, without=env.keys() - boxed.inside.keys())
             sets = {name: value for name, value in boxed.env.items() if env.get(name) != value}
             with boxed.standing():
