@@ -11,15 +11,7 @@ if TYPE_CHECKING:
 
 
 def without_own(program: str, arguments: Sequence[str]) -> list[str]:
-    """Give a CLI's arguments with its own sandbox switched off, which could let no command run in a box of ours.
-
-    >>> without_own("codex", ["exec", "--sandbox", "workspace-write", "--", "--sandbox"])
-    ['exec', '--sandbox', 'danger-full-access', '--', '--sandbox']
-    >>> without_own("/opt/bin/codex", ["exec", "Go on."])
-    ['-c', 'sandbox_mode=danger-full-access', 'exec', 'Go on.']
-    >>> without_own("make", ["--sandbox", "x"])
-    ['--sandbox', 'x']
-    """
+    """Give a CLI's arguments with its own sandbox switched off, which could let no command run in a box of ours."""
     cli = find_cli(program)
     if cli is None or cli.own_sandbox is None:
         return [*arguments]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import pwd
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,6 +84,28 @@ def test_state_that_lies_elsewhere_is_let_in_and_protected_there(home: Path) -> 
     assert str(home / "mine") in policy.writable
     assert str(home / "mine/settings.json") in policy.readonly
     assert str(home) not in policy.writable
+
+
+def test_what_a_cli_remembers_is_kept_from_its_first_turn_on(home: Path) -> None:
+    """Else its session is gone with the turn; and what it makes by itself at each start would look planted."""
+    shutil.rmtree(home / ".claude")
+    found = composed(home)
+    assert found.missing == (str(home / ".claude"), str(home / ".claude/plugins"))
+    assert str(home / ".claude") in found.policy.writable
+    assert str(home / ".claude/plugins") in found.policy.readonly
+    assert not {*found.missing} & {*found.absent}
+    assert not (home / ".claude").exists(), "nothing is made by looking"
+    elsewhere = composed(home, CLAUDE_CONFIG_DIR=str(home / "elsewhere")).missing
+    assert elsewhere == (str(home / "elsewhere"), str(home / "elsewhere/plugins"))
+
+
+def test_gits_identity_is_known_to_clis_that_read_no_configuration_of_the_users(home: Path) -> None:
+    work = home / "work"
+    git = Git((str(work / ".git"),), str(work), identity={"user.name": "A B", "user.email": "a@b"})
+    env = compose(work, Wishes(provider="bwrap"), programs=["gemini"], env=environment(home), git=git).policy.env
+    assert [env[f"GIT_CONFIG_{each}"] for each in ("COUNT", "KEY_0", "VALUE_0", "KEY_1")] == [
+        "2", "user.name", "A B", "user.email",
+    ]  # fmt: skip
 
 
 def test_a_folder_of_path_that_holds_the_home_is_not_let_in(home: Path) -> None:
