@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck
 
 from bridge import Shell
 from tests.examples import SETUPS, project
+from tests.families import mark_the_rest
 from tests.jqs import NO_JQ
 from tests.machine import NO_BOX, NO_ORDINARY, NO_ORIGINAL, NO_PROVIDER, hear_signals, mostly_slow, same_environment
 
@@ -71,6 +73,7 @@ hypothesis.settings.load_profile("same")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are collected: they stay, and looking through them takes as long as making them
     hear_signals()
     same_environment()
     state = tempfile.mkdtemp(prefix="state-")  # where loops leave their records; not in the home of who tests
@@ -82,6 +85,16 @@ def pytest_configure(config: pytest.Config) -> None:
         os.symlink(listed()[0], f"{folder}/bash")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m decides
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_the_rest(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what has been collected is no garbage; a test that looks for leaks need not look there
+    gc.enable()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
