@@ -21,7 +21,16 @@ from bridge import Shell
 from tests.examples import SETUPS, project
 from tests.families import mark_the_rest
 from tests.jqs import NO_JQ
-from tests.machine import NO_BOX, NO_ORDINARY, NO_ORIGINAL, NO_PROVIDER, hear_signals, mostly_slow, same_environment
+from tests.machine import (
+    NO_BOX,
+    NO_ORDINARY,
+    NO_ORIGINAL,
+    NO_PROVIDER,
+    hear_signals,
+    mostly_slow,
+    no_containers,
+    same_environment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +88,10 @@ def pytest_configure(config: pytest.Config) -> None:
     state = tempfile.mkdtemp(prefix="state-")  # where loops leave their records; not in the home of who tests
     config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
     os.environ["XDG_STATE_HOME"] = state
+    if "RALPH_BRIDGE_TEST_BOX" not in os.environ:
+        hiding = tempfile.mkdtemp(prefix="no-containers-")
+        config.add_cleanup(lambda: shutil.rmtree(hiding, ignore_errors=True))
+        no_containers(hiding)
     # Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first bash listed.
     if listed():
         folder = tempfile.mkdtemp(prefix="first-bash-")

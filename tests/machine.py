@@ -63,6 +63,21 @@ def same_environment() -> None:
     time.tzset()
 
 
+def no_containers(folder: str) -> None:
+    """Put programs on PATH that make no box: each `doctor` tries every provider, which takes seconds."""
+    for name in ("docker", "podman", "srt"):
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\necho 'none in this test' >&2\nexit 1\n")
+        os.chmod(path, 0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
+def with_containers(path: str) -> str:
+    """A PATH without what `no_containers` has put in front."""
+    return os.pathsep.join(each for each in path.split(os.pathsep) if "/no-containers-" not in each)
+
+
 def cases(number: int) -> int:
     """So many of a property whose cases take long: a third in `make test`, which tries the same ones each time."""
     return number // 3 if hypothesis.settings().derandomize else number

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.machine import NO_ORDINARY, NO_PROVIDER
+from tests.machine import NO_ORDINARY, NO_PROVIDER, with_containers
 from tests.sandbox.boxes import make_place, ordinary_user, usable
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
     from bridge.sandbox.policy import Provider
     from tests.sandbox.boxes import Ordinary, Place
+
+
+@pytest.fixture(autouse=True)
+def _containers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", with_containers(os.environ["PATH"]))
 
 
 @pytest.fixture(scope="session")
