@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import psutil
@@ -19,7 +19,7 @@ from hypothesis import HealthCheck
 
 from bridge import Shell
 from tests.examples import SETUPS, project
-from tests.families import mark_the_rest
+from tests.families import costs, cpu, mark_the_rest
 from tests.jqs import NO_JQ
 from tests.machine import (
     NO_BOX,
@@ -52,6 +52,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
 )
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
 
+_CPU = pytest.StashKey[float]()
 _SYSTEM = shutil.which("bash")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 
@@ -75,7 +76,8 @@ COMMON = hypothesis.settings(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-hypothesis.settings.register_profile("same", COMMON, derandomize=True, database=None)
+# Cases that are always the same find nothing new: fewer of them.
+hypothesis.settings.register_profile("same", COMMON, derandomize=True, database=None, max_examples=40)
 hypothesis.settings.register_profile("random", COMMON, derandomize=False)
 hypothesis.settings.load_profile("same")
 
@@ -126,8 +128,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report  # type: ignore[return-value]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The mutation score of verify: how many mistakes and sound scripts it judged rightly."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (output := getattr(session.config, "workeroutput", None)) is not None:  # this is a worker of xdist
+        output["cpu"] = cpu()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_CPU] = node.config.stash.get(_CPU, 0.0) + getattr(node, "workeroutput", {}).get("cpu", 0.0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What a long run has cost; the mutation score of verify: mistakes and sound scripts that it judged rightly."""
+    if (seconds := config.stash.get(_CPU, 0.0)) > 60:
+        reports = [each for some in terminalreporter.stats.values() for each in some if hasattr(each, "duration")]
+        terminalreporter.write_line(costs(seconds, reports))
     shown = Counter(
         judgement
         for reports in terminalreporter.stats.values()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+import psutil
 import pytest
 
 if TYPE_CHECKING:
@@ -51,6 +52,27 @@ def representatives(members: Mapping[str, Sequence[object]], number: int) -> set
         kept.add(best)
         met.update(members[best])
     return kept
+
+
+def cpu() -> float:
+    """Seconds of all cores that this process and what it has started have taken so far."""
+    me = psutil.Process()
+    times = [each.cpu_times() for each in (me, *me.children(recursive=True))]
+    return float(sum(each.user + each.system + each.children_user + each.children_system for each in times))
+
+
+def costs(seconds: float, reports: Iterable[pytest.TestReport]) -> str:
+    """What a run has cost, and which files took the longest: where a run that has grown is to be cut."""
+    files: dict[str, float] = defaultdict(float)
+    for report in reports:
+        files[report.nodeid.partition("::")[0]] += report.duration
+    longest = sorted(files, key=lambda name: -files[name])[:10]
+    return "\n".join(
+        [
+            f"the tests took {seconds:.0f} s of CPU (`make test` below 480: tests/slow.txt); the longest files:",
+            *(f"  {files[name]:6.1f} s {name}" for name in longest),
+        ]
+    )
 
 
 def _values(item: pytest.Item) -> list[object]:
