@@ -2,7 +2,8 @@
 
 A repository names programs in its configuration (``core.fsmonitor``, hooks, filters, textconv, pager, gpg), in that
 of each repository inside of it, and applies them by ``.gitattributes``. Where a loop only looks, none of them is
-run. Commits and merges run the hooks of their user, additions the filters of the repository itself, as documented.
+run. Commits and merges run the hooks of their user, additions the filters of the repository itself, as documented;
+checkouts none, since those of a work tree come with the commit that is checked out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import os
 import shutil
 from typing import TYPE_CHECKING
+
+from bridge.patterns import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +29,14 @@ _SHOWING = frozenset(("diff", "log", "show"))
 LISTED = ("config", "--show-scope", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$")
 RUNNING_HOOKS = frozenset(("commit", "merge"))
 """That run hooks of a project's by their nature."""
-_WITH_HOOKS = frozenset(("commit", "merge", "checkout", "worktree"))
 _FILTERING = frozenset(("status", "diff", "add"))
 _WITH_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree"))
+_PROGRAMS = lazy(
+    r"(?:include|includeif|alias|filter|credential|gpg|pager|browser|man|difftool|mergetool|trailer|tar|url|protocol"
+    r"|sequence|guitool|sendemail|instaweb|imap|ssh|uploadpack|interactive)\.|diff\.(?:external|.+\.(?:command|textconv))$"
+    r"|merge\..+\.driver$|remote\..+\.(?:uploadpack|receivepack|vcs|proxy)$|http\..*proxy"
+    r"|core\.(?:fsmonitor|hookspath|sshcommand|gitproxy|editor|pager|askpass|alternaterefscommand)$"
+)
 _OWN = frozenset(("local", "worktree"))
 
 
@@ -48,7 +56,7 @@ def command_of(arguments: Sequence[str]) -> str:
 
 
 def options(command: str) -> tuple[str, ...]:
-    return NEVER if command in _WITH_HOOKS else (*NEVER, *NO_HOOKS)
+    return NEVER if command in RUNNING_HOOKS else (*NEVER, *NO_HOOKS)
 
 
 def filters(command: str) -> bool:
@@ -87,6 +95,12 @@ def looking(arguments: Sequence[str]) -> list[str]:
     at = list(arguments).index(command) + 1 if command in _SHOWING else 0
     more = NO_DIFFS if at else ()
     return [*NEVER, *NO_HOOKS, *arguments[:at], *more, *arguments[at:]]
+
+
+def names_programs(listed: bytes) -> bool:
+    """Whether a configuration, as ``config --list -z`` prints it, has git run something, or read another one."""
+    entries = (each.partition("\n") for each in listed.decode("utf-8", "surrogateescape").split("\0"))
+    return any(_PROGRAMS.match(key) or (key.startswith("submodule.") and "!" in value) for key, _, value in entries)
 
 
 def program(env: Mapping[str, str], project: str | os.PathLike[str]) -> str:

@@ -34,8 +34,21 @@ _TOOLCHAINS = (
 _GIT_IDENTITY = (".gitconfig", *(f".config/git/{name}" for name in ("config", "ignore", "attributes")))
 _ALWAYS = ("PATH", "HOME", "TERM", "TZ")
 _GIT_PROTECTED = ("hooks", "config", "config.worktree", "commondir", "info/attributes")
-_PROTECTED = (".envrc", ".vscode", ".idea", ".husky")
-"""What the user's own tools run, or believe, when they open the project; beside what CLIs do."""
+_PROTECTED = (
+    *(".envrc", "mise.toml", ".mise.toml", "mise.local.toml", ".config/mise", ".config/mise.toml"),
+    *(".vscode", ".idea", ".zed", ".fleet", ".nvim.lua", ".exrc", ".dir-locals.el", ".devcontainer"),
+    *(".devcontainer.json", ".husky", ".pre-commit-config.yaml"),
+    *(
+        f"{dot}lefthook{local}.{end}"
+        for dot in ("", ".")
+        for local in ("", "-local")
+        for end in ("yml", "yaml", "toml")
+    ),
+)
+"""What the user's own tools run, or believe, by themselves: the shell in the folder, editors that open it, hooks of
+git; beside what CLIs do. What people run by name (make, npm, tests) is the project's code, the agent's to write."""
+_UNSIGNED = ("commit.gpgSign", "tag.gpgSign")
+"""Keys and agents aren't there, so that a commit that has to be signed would fail."""
 
 _OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 """Where this program lies, which goes on running out here."""
@@ -205,6 +218,10 @@ def environment(env: Mapping[str, str], wanted: Wishes, clis: Sequence[Cli], pro
         found["LANG"] = language
     for cli in clis:
         found |= {name: value for name, _, value in (each.partition("=") for each in cli.in_box)}
+    count = int(found["GIT_CONFIG_COUNT"]) if found.get("GIT_CONFIG_COUNT", "").isdecimal() else 0
+    for number, name in enumerate(_UNSIGNED, count):
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": "false"}
+    found["GIT_CONFIG_COUNT"] = str(count + len(_UNSIGNED))
     return found | {"PWD": project}
 
 

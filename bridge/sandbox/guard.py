@@ -8,6 +8,7 @@ was, or as this process has written it since; what lay there instead is kept, so
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from contextlib import ExitStack, suppress
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
 from bridge.files import ANYWHERE, make_folder, observed, usable, write_atomic
+from bridge.git.immune import names_programs, program
+from bridge.process.ask import ask
 from bridge.records import as_object, parse_json, to_json
 from bridge.sandbox import believed
 from bridge.sandbox.boxed import made
@@ -37,6 +40,9 @@ _MOST_STATE = 32 * 1024 * 1024
 """Bytes of a file of the CLI's that are looked at."""
 _SHOWN = "live.log"
 """Written while a turn runs, shown to people, and believed by nobody."""
+_PATIENCE = 5.0
+_COMMANDS = re.compile(rb"(?m)^[ \t]*(?:exec|x)[ \t]")
+"""Lines of the list of a rebase that is half done."""
 _HELD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -204,6 +210,9 @@ class Guard:
         if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
             os.chmod(path, stat.S_IMODE(found.st_mode) & 0o777)
             return f"the turn had set the setuid or setgid bit of {name}: undone"
+        if self._is_gits(path, found):
+            kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
+            return f"the turn had made {name}, which has git run programs: moved to {self._shown(kept)}"
         if (
             not stat.S_ISREG(found.st_mode)
             and not stat.S_ISLNK(found.st_mode)
@@ -213,6 +222,23 @@ class Guard:
             moved = self._shown(kept)
             return f"the turn had made {name}, which is no file, and which git would read: moved to {moved}"
         return ""
+
+    def _is_gits(self, path: str, found: os.stat_result) -> bool:
+        """Whether it has git run something when a user works in that repository, which the turn has left so."""
+        folder, name = os.path.split(path)
+        above, inner = os.path.split(folder)
+        if inner == "rebase-merge":
+            return name == "git-rebase-todo" and _COMMANDS.search(look(path).data or b"exec ") is not None
+        if inner == "hooks" and os.path.lexists(os.path.join(above, "HEAD")):
+            return folder not in self._seen and not name.endswith(".sample") and bool(found.st_mode & 0o111)
+        if not os.path.lexists(os.path.join(folder, "HEAD")) or path in self._seen:
+            return False
+        if name in ("config", "config.worktree") and stat.S_ISREG(found.st_mode):
+            words = [program(os.environ, self._top), "config", "--file", path, "--no-includes", "--list", "-z"]
+            ran = ask(words, cwd="/", env=os.environ, patience=_PATIENCE)
+            return not ran.ok or names_programs(ran.out)
+        linked = name == "commondir" and os.path.basename(above) != "worktrees"
+        return linked or (name in ("config", "hooks") and stat.S_ISLNK(found.st_mode))
 
 
 def _entries(folder: str, since: int) -> list[os.DirEntry[str]]:

@@ -100,6 +100,16 @@ def test_looking_runs_none_of_them(project: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "marks").exists(), (tmp_path / "marks").read_text()
 
 
+def test_no_hook_runs_where_something_is_checked_out(project: Path, tmp_path: Path) -> None:
+    """Those of ``core.hooksPath`` may come with what is checked out."""
+    subprocess.run(["git", "config", "--unset", "filter.other.process"], cwd=project, env=_ENV, check=True)
+    repository = Repository(project, env=_ENV)
+    assert repository.run("worktree", "add", "-q", "--no-checkout", "../tree").ok
+    assert repository.run("checkout", "-q", "-b", "other").ok
+    found = (tmp_path / "marks").read_text().split("\n") if (tmp_path / "marks").exists() else []
+    assert not [each for each in found if "hook" in each]
+
+
 def test_a_snapshot_runs_the_filters_of_the_repository_alone(project: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "config", "--unset", "filter.other.process"], cwd=project, env=_ENV, check=True)
     assert Repository(project, env=_ENV).snapshot("kept")

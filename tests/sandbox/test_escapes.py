@@ -513,6 +513,7 @@ def test_in_a_part_of_a_repository_all_of_it_is_seen_and_that_part_is_committed(
 HONEST = {
     "a commit": "echo x > x; git add x; git commit -qm x; git log -1 --format=%ae | grep -qx zoe@example.org",
     "a branch": "git switch -qc other; git switch -q -",
+    "a commit of one who signs": "git -c user.signingKey=x commit -qm s --allow-empty",
     "a merge": "git switch -qc m; echo m > m; git add m; git commit -qm m; git switch -q -; git merge m",
     "a stash": "echo y > y; git add y; git stash -q; git stash pop -q",
     "a work tree of its own": "git worktree add -q /tmp/w && cd /tmp/w && git commit -qm w --allow-empty",
@@ -532,6 +533,7 @@ HONEST = {
 def test_an_honest_turn_works_and_leaves_nothing_beside(attack_of: Callable[[str], Attack], kind: str) -> None:
     attack = attack_of(kind)
     attack.made.git("config", "--unset", "core.hooksPath")
+    attack.made.git("config", "commit.gpgSign", "true")
     folder = attack.home / ".nvm/versions/node/v22/bin"
     _write(folder / "node-of-nvm", "#!/bin/sh\n")
     attack.made.env["PATH"] = f"{attack.made.path}/bin:{folder}:{os.environ['PATH']}"

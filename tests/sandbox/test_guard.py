@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,9 @@ PLANTS = {
     ".opencode/plugin": "export default 1",
     ".gemini/settings.json": '{"mcpServers": {}}',
     ".cursor/mcp.json": "{}",
+    ".pre-commit-config.yaml": "repos: []",
+    "lefthook.yml": "pre-commit: {}",
+    ".devcontainer.json": "{}",
     ".git/commondir": "../elsewhere",
     ".git/config.worktree": "[core]\nfsmonitor = touch marker\n",
 }
@@ -258,6 +262,54 @@ def test_state_that_is_none_any_more_is_put_back_as_a_whole(project: Path, tmp_p
 
     assert len(said(project, tmp_path, link, "claude", **env)) == 1
     assert json.loads(state.read_text()) == STATE
+
+
+def _run(folder: Path, *words: str) -> None:
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("inner", ["dep", "deep/dep", "."])
+def test_a_repository_that_a_turn_makes_has_git_run_nothing(project: Path, tmp_path: Path, inner: str) -> None:
+    """Also that of the project, where it had none."""
+    shutil.rmtree(project / ".git")
+
+    def plant() -> None:
+        folder = project / inner
+        folder.mkdir(parents=True, exist_ok=True)
+        _run(folder, "git", "init", "-q")
+        _run(folder, "git", "config", "core.fsmonitor", str(tmp_path / "evil"))
+        (folder / ".git/hooks/post-commit").write_text("#!/bin/sh\n")
+        (folder / ".git/hooks/post-commit").chmod(0o755)
+        (folder / ".git/commondir").write_text(".")
+
+    lines = said(project, tmp_path, plant)
+    made = (f"{inner}/.git/{each}".removeprefix("./") for each in ("config", "hooks/post-commit", "commondir"))
+    assert {line.split(", which has git run programs")[0] for line in lines} == {
+        f"the turn had made {e}" for e in made
+    }
+    _run(project / inner, "git", "status")
+
+
+def test_a_repository_that_a_turn_clones_is_left_as_it_is(project: Path, tmp_path: Path) -> None:
+    def honest() -> None:
+        _run(project, "git", "-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x", "--allow-empty")
+        _run(project, "git", "clone", "-q", ".", "deps/one")
+        _run(project / "deps/one", "git", "worktree", "add", "-q", "../two")
+        _run(project / "deps/one", "git", "config", "submodule.x.update", "rebase")
+
+    assert said(project, tmp_path, honest) == []
+
+
+@pytest.mark.parametrize(
+    ("todo", "lines"), [("pick 1 x\n  exec touch marker\n", 1), ("x  make\n", 1), ("pick 1 x\n", 0)]
+)
+def test_no_rebase_is_left_with_commands_in_its_list(project: Path, tmp_path: Path, todo: str, lines: int) -> None:
+    def plant() -> None:
+        (project / ".git/rebase-merge").mkdir()
+        (project / ".git/rebase-merge/git-rebase-todo").write_text(todo)
+
+    assert len(said(project, tmp_path, plant)) == lines
+    assert (project / ".git/rebase-merge/git-rebase-todo").exists() is not bool(lines)
 
 
 def test_no_link_in_a_cli_s_state_leads_the_host_to_what_is_the_user_s(project: Path, tmp_path: Path) -> None:
