@@ -140,7 +140,7 @@ def test_a_project_behind_a_link_is_found_at_both_places(
     link = place.home.parent / where
     link.symlink_to(place.project)
     linked = Place(place.home, link, place.wanted, place.env)
-    ran = linked.turn(f"echo x > '{link}/through'; cat through; touch '{link}/.git/hooks/x'; pwd -P")
+    ran = linked.turn(f"echo x > '{link}/through'; cat through; touch '{link}/.git/hooks/x'; env pwd -P")
     assert ran.text.splitlines() == ["x", str(place.project)], ran.err
     assert not (place.project / ".git/hooks/x").exists()
 
