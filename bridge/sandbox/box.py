@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from bridge.errors import SandboxUnavailable
 from bridge.git.immune import program
 from bridge.process.ask import ask
-from bridge.sandbox.boxed import Boxed, boxed
+from bridge.sandbox.boxed import Boxed, boxed, clear
 from bridge.sandbox.containers import listing, name_of, removal
-from bridge.sandbox.contents import Contents, Git, compose, search_path
+from bridge.sandbox.contents import Contents, Git, compose, home_of, search_path
 from bridge.sandbox.own import without_own
 from bridge.sandbox.probes import probe
 from bridge.wording import plural
@@ -140,22 +140,30 @@ class Box:
         return self._git[0]
 
     def clear(self, env: Mapping[str, str]) -> tuple[str, ...]:
-        """Remove the containers that a killed loop of this project has left; with the project's lock held.
+        """Remove what a killed loop of this project has left of its boxes; with the project's lock held.
 
-        A client that is killed while it makes one leaves it behind, not begun or with nobody who waits for it.
+        srt leaves a folder and empty files; a client of containers that is killed while it makes one leaves it
+        behind, not begun or with nobody who waits for it.
 
         Returns:
             What people should be told.
         """
-        client = self.wanted.provider
+        client, top, env = self.wanted.provider, os.path.realpath(self.project), self._outside(env)
+        said = (
+            ("temporary files of a turn that a killed loop had left behind: removed",)
+            if clear(top, home_of(env))
+            else ()
+        )
         if client != "docker" and client != "podman":
-            return ()
-        top, env = os.path.realpath(self.project), self._outside(env)
+            return said
         left = ask(listing(client, top), cwd="/", env=env, patience=_PATIENCE).text.split()
         left = [each for each in left if each.startswith(name_of(top))]
         for each in left:
             ask(removal(client, each), cwd="/", env=env, patience=_PATIENCE)
-        return (f"{plural(len(left), 'container')} that a killed loop had left behind: removed",) if left else ()
+        return (
+            *said,
+            *([f"{plural(len(left), 'container')} that a killed loop had left behind: removed"] if left else ()),
+        )
 
     def _outside(self, env: Mapping[str, str]) -> dict[str, str]:
         """The environment that boxes are made in, in which no program comes from the project."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import shutil
@@ -12,7 +13,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.files import ANYWHERE, read_bytes, usable
+from bridge.errors import BridgeError
+from bridge.files import ANYWHERE, read_bytes, stays_inside, usable
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
 from bridge.sandbox import bwrap, containers, srt
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     from bridge.sandbox.policy import Policy, Provider
 
 _PATIENCE = 20.0
+_MOST = 4096
 _MOST_IGNORED = 1024 * 1024
-_LONGEST = 40
-"""Bytes of a folder for temporary files: a socket's path has 108 in all, and srt's has 66 behind it."""
+_LONGEST = 27
+"""Bytes of a folder for temporary files: a socket's path has 108 in all, and srt's has 79 behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +110,15 @@ def boxed(
         made[0] = _program(made[0], env)
         return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
     if provider == "srt":
-        folder, linux = os.path.join(_temporary(policy.home), f"ralph-bridge-{token}"), sys.platform == "linux"
+        folder, linux = _private(policy.cwd, policy.home, token), sys.platform == "linux"
         program = shutil.which("srt", path=env.get("PATH"))
         own = [tree_of(os.path.realpath(program), policy.home)] if program else []
         files = srt.files(policy, argv, folder=folder, top=_top(), own=own, linux=linux)
         inside = srt.environment(policy, folder)
-        ghosts = tuple(p for p in (os.path.join(policy.cwd, e) for e in srt.PLACEHOLDERS) if not os.path.lexists(p))
-        files[srt.IGNORED] = srt.ignored(_text(policy.ignored), (os.path.relpath(e, policy.cwd) for e in ghosts))
+        absentees = [each for each in srt.PLACEHOLDERS if not os.path.lexists(os.path.join(policy.cwd, each))]
+        files[srt.GHOSTS] = "\n".join(absentees)  # for whoever comes when this process was killed
+        files[srt.IGNORED] = srt.ignored(_text(policy.ignored), absentees)
+        ghosts = tuple(os.path.join(policy.cwd, each) for each in absentees)
         around = {**inside, "PATH": env.get("PATH", os.defpath)}
         if linux:
             around["TMPDIR"] = folder  # for its sockets, which it leaves there
@@ -122,6 +127,27 @@ def boxed(
         return Boxed(tuple(command), around, inside, absent, folder=folder, files=files, ghosts=ghosts)
     made = bwrap.command(policy, argv, _program("env", env), _program("bwrap", env))
     return Boxed(tuple(made), policy.env, policy.env, absent)
+
+
+def clear(project: str, home: str) -> int:
+    """Remove what killed loops of a project, whose lock is held, have left of srt; return how many turns' it was.
+
+    That is the private folder of a turn, with its prompt, and empty files in the project.
+    """
+    found = glob.glob(f"{glob.escape(_private(project, home))}*")
+    known = [(each, os.lstat(each)) for each in found]
+    own = [each for each, status in known if status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode)]
+    for folder in own:
+        with suppress(BridgeError, OSError):
+            names = read_bytes(os.path.join(folder, srt.GHOSTS), _MOST, root=folder).decode("ascii", "replace")
+            _remove_empty([os.path.join(project, each) for each in srt.PLACEHOLDERS if each in names.split("\n")])
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(own)
+
+
+def _private(project: str, home: str, token: str = "") -> str:
+    """The folder of a turn in a project; without a token, how the paths of all of them begin."""
+    return os.path.join(_temporary(home), containers.name_of(project, token))
 
 
 def _program(name: str, env: Mapping[str, str]) -> str:
@@ -146,6 +172,8 @@ def _remove_empty(paths: Sequence[str]) -> None:
     for path in paths:
         with suppress(OSError):
             status = os.lstat(path)
+            if not stays_inside(path):
+                continue
             if stat.S_ISDIR(status.st_mode):
                 os.rmdir(path)
             elif stat.S_ISREG(status.st_mode) and not status.st_size:

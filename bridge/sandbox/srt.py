@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.sandbox.policy import Policy
 
-SETTINGS, SCRIPT, IGNORED, TEMPORARY = "settings.json", "turn.sh", "ignored", "tmp"
+SETTINGS, SCRIPT, IGNORED, TEMPORARY, GHOSTS = "settings.json", "turn.sh", "ignored", "tmp", "placeholders"
 """What lies in the private folder of a turn."""
 
 PLACEHOLDERS = (

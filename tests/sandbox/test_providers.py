@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ from tests.sandbox.boxes import Place, image_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
 
     from bridge.sandbox.policy import Provider
 
@@ -311,3 +314,58 @@ def test_ctrl_c_ends_a_loop_with_its_container(place_for: Callable[[Provider], P
         assert loop.wait(60) == 130
     assert (place.project / "heard").exists()
     assert not containers(place)
+
+
+@pytest.mark.slow
+def test_what_a_killed_loop_has_left_of_srt_is_gone_when_the_next_one_begins(
+    place_for: Callable[[Provider], Place], stack: ExitStack
+) -> None:
+    place = place_for("srt")
+    # Not below tmp_path: its sockets lie there, whose paths can't be long.
+    program, temporary = place.home / "bin/claude", Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    said = '#!/bin/bash\ncase " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac\n'
+    program.write_text(f"{said}trap '' INT TERM\necho > begun\nwhile :; do sleep 0.1; done\n")
+    program.chmod(0o755)
+    env = {**place.env, "TMPDIR": str(temporary)}
+    words = [*MAIN, "run", "--driver", "claude-code", "--sandbox", "srt", "--sandbox-network", "off", "--no-live"]
+    (place.project / ".profile").touch()  # of the user's own, and empty, too
+    before = {*os.listdir(place.project), "begun"}
+    with subprocess.Popen([*words, "--max-iterations", "1"], cwd=place.project, env=env) as loop:
+        until(lambda: (place.project / "begun").exists() or loop.poll() is not None)
+        loop.kill()
+    until(lambda: not _at_work(place.project))
+    assert {*os.listdir(place.project)} > before
+    (left,) = temporary.glob("ralph-bridge-*/turn.sh")
+    assert "Go on." in left.read_text()
+    program.write_text(f"{said}echo done\n")
+    done = subprocess.run(
+        [*words, "--max-iterations", "1"], cwd=place.project, env=env, capture_output=True, text=True, check=False
+    )
+    assert "temporary files of a turn that a killed loop had left behind: removed" in done.stderr
+    assert {*os.listdir(place.project)} == before
+    assert not left.parent.exists()
+
+
+def _at_work(project: Path) -> list[str]:
+    """Processes in a folder."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            found += [each.parent.name] if os.readlink(each) == str(project) else []
+    return found
+
+
+@pytest.mark.parametrize("name", ["srt", "node", "bwrap", "socat", "rg"])
+def test_no_program_that_makes_srts_box_comes_from_the_project(
+    place_for: Callable[[Provider], Place], name: str
+) -> None:
+    place = place_for("srt")
+    planted = place.project / "bin" / name
+    planted.parent.mkdir()
+    planted.write_text(f'#!/bin/sh\ntouch "{place.home}/{name}-ran"\nexit 1\n')
+    planted.chmod(0o755)
+    path = f"{planted.parent}:.:bin:{place.env['PATH']}"
+    place = Place(place.home, place.project, place.wanted, {**place.env, "PATH": path})
+    place.box.require(place.env)
+    assert place.turn("/bin/echo end").text == "end"
+    assert not (place.home / f"{name}-ran").exists()
