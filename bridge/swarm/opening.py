@@ -25,6 +25,7 @@ from bridge.swarm.project import open_project
 from bridge.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.trees import trees_folder
 from bridge.tasks.model import Task, check
+from bridge.telemetry import observers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
@@ -104,6 +105,7 @@ class Swarm(EventStream[SwarmEnded]):
         if given.get("max_iterations") == 0:
             del given["max_iterations"]
         box_of(opened.folder, RunOptions.of({name: each for name, each in given.items() if name in SANDBOX}))
+        observers(given.get("telemetry"), content=bool(given.get("telemetry_content")))
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
