@@ -162,7 +162,9 @@ def compose(
         writable=tuple(_real(writable, missing)),
         readonly=tuple(_real((*there, *fixed), missing)),
         private=tuple(
-            _real(path for cli in clis for each in cli.private for path in _places(each, cli, home, user))
+            _real(
+                (path for cli in clis for each in cli.private for path in _places(each, cli, home, user)), missing
+            )
         ),
         masked=_masked(),
         env={**git_settings(git.identity), **environment(env, wanted, clis, here[0])},
