@@ -259,9 +259,11 @@ def _folders(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator
 
 def _moved(cli: Cli, home: str, env: Mapping[str, str]) -> list[str]:
     """Where a variable such as CLAUDE_CONFIG_DIR or CODEX_HOME has a CLI's state lie."""
-    named = (name for name in env if any(fnmatch.fnmatchcase(name, each) for each in cli.variables))
+    named = (name for name in env if name.endswith(("_CONFIG_DIR", "_HOME")) and env[name])  # few, and asked often
     folders = {
-        os.path.realpath(env[name]) for name in named if name.endswith(("_CONFIG_DIR", "_HOME")) and env[name]
+        os.path.realpath(env[name])
+        for name in named
+        if any(fnmatch.fnmatchcase(name, each) for each in cli.variables)
     }
     there = (each for each in sorted(folders) if os.path.isdir(each) or not os.path.lexists(each))
     return [each for each in there if not _inside(home, [each.rstrip("/")])]
