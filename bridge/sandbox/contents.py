@@ -47,7 +47,7 @@ _PROTECTED = (
 )
 """What the user's own tools run, or believe, by themselves: the shell in the folder, editors that open it, hooks of
 git; beside what CLIs do. What people run by name (make, npm, tests) is the project's code, the agent's to write."""
-_UNSIGNED = ("commit.gpgSign", "tag.gpgSign")
+_UNSIGNED = {"commit.gpgSign": "false", "tag.gpgSign": "false"}
 """Keys and agents aren't there, so that a commit that has to be signed would fail."""
 
 _OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -153,6 +153,7 @@ def compose(
     # A read-only child could be had by renaming the folder around it, which a mount point can't be.
     parents = {above for each in (*guarded, *fixed) for above in _above(each, writable)}
     writable += [each for each in sorted(parents) if os.path.isdir(each)]
+    inside = environment(env, wanted, clis, here[0])
     policy = Policy(
         cwd=top,
         home=home,
@@ -167,7 +168,7 @@ def compose(
             )
         ),
         masked=_masked(),
-        env={**git_settings(git.identity), **environment(env, wanted, clis, here[0])},
+        env=inside | git_settings({**git.identity, **_UNSIGNED}, inside),
         network=wanted.network,
         hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
         memory_mb=wanted.memory_mb or None,
@@ -220,10 +221,6 @@ def environment(env: Mapping[str, str], wanted: Wishes, clis: Sequence[Cli], pro
         found["LANG"] = language
     for cli in clis:
         found |= {name: value for name, _, value in (each.partition("=") for each in cli.in_box)}
-    count = int(found["GIT_CONFIG_COUNT"]) if found.get("GIT_CONFIG_COUNT", "").isdecimal() else 0
-    for number, name in enumerate(_UNSIGNED, count):
-        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": "false"}
-    found["GIT_CONFIG_COUNT"] = str(count + len(_UNSIGNED))
     return found | {"PWD": project}
 
 

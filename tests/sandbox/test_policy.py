@@ -104,7 +104,7 @@ def test_gits_identity_is_known_to_clis_that_read_no_configuration_of_the_users(
     git = Git((str(work / ".git"),), str(work), identity={"user.name": "A B", "user.email": "a@b"})
     env = compose(work, Wishes(provider="bwrap"), programs=["gemini"], env=environment(home), git=git).policy.env
     assert [env[f"GIT_CONFIG_{each}"] for each in ("COUNT", "KEY_0", "VALUE_0", "KEY_1")] == [
-        "2", "user.name", "A B", "user.email",
+        "4", "user.name", "A B", "user.email",
     ]  # fmt: skip
 
 
