@@ -60,6 +60,9 @@ class LoopOptions(TypedDict, total=False):
     check_minutes: float | None
     telemetry: str | None
     telemetry_content: bool
+    review: str | None
+    review_every: int | None
+    review_rounds: int | None
     settings: Mapping[str, str]
 
 
@@ -139,6 +142,9 @@ class Loop(EventStream[LoopEnded]):
             check_minutes: that it may take; default 10.
             telemetry: ``otlp`` for a trace and metrics of the run, ``none``; default as the environment says.
             telemetry_content: prompts, answers and what tools are called with are sent, too.
+            review: another tool, which reviews the work before the loop is complete: ``driver:codex``.
+            review_every: likewise behind every so many iterations.
+            review_rounds: reviews in a row that may keep the loop from its end; default 3.
             settings: globals for the script.
 
         Raises:

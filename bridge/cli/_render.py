@@ -26,6 +26,8 @@ from bridge.loop.events import (
     OutputText,
     ReviewEnded,
     ReviewStarted,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
     RunProgress,
     Waiting,
     interruption,
@@ -150,7 +152,7 @@ class Renderer:
             case Waiting() if event.first and event.reason != "pause" and event.left >= 1:
                 until = event.until.strftime("%H:%M:%S" if event.left < _A_DAY else "%A %H:%M")
                 say(f"{style('waiting', 'yellow')} for {duration(event.left)}, until {until} · {event.reason}")
-            case CheckStarted() | CheckEnded():
+            case CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded():
                 say(f"{self._where(event.iteration)} {event}")
             case ReviewStarted():
                 say(f"{self._where(event.iteration)} review started")
@@ -221,7 +223,8 @@ def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:
     total = f"{_minutes(seconds)} in all" if seconds is not None else "any time in all"
     turn = f"{_minutes(loop.timeout)} per turn" if loop.timeout is not None else "any time per turn"
     where = "" if loop.box is None else f" in {loop.box.name}"
-    return f"{_named(tool)}{where} · prompt {loop.prompt} · {count}, {total}, {turn}"
+    gates = f" · {loop.gates.shown}" if loop.gates is not None else ""
+    return f"{_named(tool)}{where} · prompt {loop.prompt} · {count}, {total}, {turn}{gates}"
 
 
 def _named(tool: Driver | Agent | str) -> str:

@@ -97,6 +97,7 @@ class Cli(NamedTuple):
         appends_system_prompt: it takes ``--append-system-prompt``.
         several: options that take all words up to the next option for their values.
         switches: options that take no value; of a CLI without this list nobody knows which do.
+        reads_only: OPTION=VALUE, of options that say what it may do: with that it writes nothing.
         unlisted: options that it accepts and that its help doesn't name.
         refuses_root: arguments with which it doesn't work for root outside a sandbox.
         runs_elsewhere: its agent loop runs on its maker's servers, so that nobody can rehearse it.
@@ -133,6 +134,7 @@ class Cli(NamedTuple):
     appends_system_prompt: bool = False
     several: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
+    reads_only: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
     refuses_root: tuple[str, ...] = ()
     runs_elsewhere: bool = False

@@ -1,7 +1,7 @@
 """What the loop reports to its host: one stream of small facts. Who prints, renders; the loop prints nothing.
 
-Some are recorded by the store and never yielded: CrewStands, LoopInterrupted, RunOpened, RunNote, TurnPrepared,
-TurnRecorded.
+Some are recorded by the store and never yielded: CrewStands, LoopInterrupted, ReviewStands, RunOpened, RunNote,
+TurnPrepared, TurnRecorded.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Decision, LoopState, Verdict
     from bridge.loop.records import TurnRecord
+    from bridge.loop.review import Opinion
     from bridge.loop.runs import RunRecord
     from bridge.stream.analysis import PermanentFailure
     from bridge.stream.events.base import Usage
@@ -46,6 +47,8 @@ __all__ = [
     "Notice",
     "OutputText",
     "ProgramEnded",
+    "ReviewTurnEnded",
+    "ReviewTurnStarted",
     "RunProgress",
     "ToolChanged",
     "Waiting",
@@ -174,6 +177,51 @@ class CheckEnded(LoopEvent):
         why, took = self.checked.why, duration(self.checked.seconds)
         name = f"check `{one_line(self.command, 80)}`"
         return f"{name} failed: it {why}, after {took} · {self.log}" if why else f"{name} passed in {took}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewTurnStarted(LoopEvent):
+    """Another tool reviews what was done up to this iteration; `turn` is its record as it begins."""
+
+    iteration: int
+    tool: str
+    turn: TurnRecord
+
+    def __str__(self) -> str:
+        return f"review by {self.tool} started"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewTurnEnded(LoopEvent):
+    """That review is over.
+
+    Attributes:
+        iteration: the one before it.
+        tool: whose it was.
+        opinion: what came of it.
+        turn: its record, without what it used.
+        outcome: of its turn.
+    """
+
+    iteration: int
+    tool: str
+    opinion: Opinion
+    turn: TurnRecord
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        found = self.opinion.findings
+        said = plural(len(found), "finding") if found else "no issues found" if found == () else self.opinion.why
+        names = ", ".join(map(one_line, self.opinion.changed[:5]))
+        changed = f"; it has changed {names}" if names else ""
+        return f"review by {self.tool} took {duration(self.turn.seconds)}: {said}{changed} · {self.turn.log}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewStands(LoopEvent):
+    """What was reviewed, and what is to be told yet, for a run that goes on with this one; never yielded."""
+
+    document: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What stands between "the loop says that it is complete" and its end: a check, such as ``make test``.
+"""What stands between "the loop says that it is complete" and its end: a check like ``make test``, and a review.
 
 Whoever is refused goes on: the next turn is told why, until one has ended well with that. What limits a loop limits
 it here, too: nothing that a gate says makes more turns than were allowed.
@@ -11,25 +11,27 @@ import re
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.loop.events import CheckEnded, CheckProgress, CheckStarted
+from bridge.loop.events import CheckEnded, CheckProgress, CheckStarted, Notice
 from bridge.loop.policy import NOT_DONE, Verdict
+from bridge.loop.review import FINDINGS, kept, words_of
 from bridge.turn.check import run_check
 from bridge.turn.logs import MB, bound_logs, new_log
-from bridge.wording import one_line
+from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from bridge.loop.events import LoopEvent
     from bridge.loop.outcome import Outcome
     from bridge.loop.policy import Decision
+    from bridge.loop.review import Reviewer, Reviewing
     from bridge.loop.settings import LoopSettings
     from bridge.turn.check import Checked
 
-_LOG = re.compile(r"(check_\d+(?:-\d+)?)\.log(?:\.gz)?")
+_LOG = re.compile(r"((?:check|review)_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 _LOGS_BYTES = 50 * MB
 _EVERY = 1.0
 SECONDS = 600.0
@@ -44,48 +46,80 @@ class Gating:
         check: a command for ``/bin/sh`` that succeeds when the work is good; '': none.
         every_turn: it is run behind each turn that ended well, too.
         seconds: that it may take.
+        review: what another tool is to look at; None: nothing.
     """
 
     check: str = ""
     every_turn: bool = False
     seconds: float = SECONDS
+    review: Reviewing | None = None
+
+    @property
+    def shown(self) -> str:
+        """For the first line of a run."""
+        check = f"check `{one_line(self.check, 80)}`" if self.check else ""
+        return " · ".join(filter(None, (check, f"review by {self.review.tool.name}" if self.review else "")))
 
 
 class Gates:
     """Those of one run.
 
+    Args:
+        settings: of the loop.
+        logs: the folder of its logs.
+        reviewer: has another tool look, behind a check that succeeds; None: nobody does.
+
     Attributes:
         words: for the next turn: what was refused, and why; or ''.
         failing: what the last look has found, as part of a sentence; '': nothing, or nobody has looked.
-        doubts: a claim to be complete was refused, and no turn has run since.
+        doubts: a claim to be complete was refused, and no turn has ended well since.
     """
 
-    def __init__(self, settings: LoopSettings, logs: Path) -> None:
+    def __init__(self, settings: LoopSettings, logs: Path, reviewer: Reviewer | None = None) -> None:
         self._wanted = settings.gates or Gating()
         self._settings = settings
         self._logs = logs
+        self._reviewer = reviewer
+        self._refused = 0
+        self._findings: tuple[str, ...] = ()
         self.words = self.failing = ""
         self.doubts = False
 
     def ran(self, outcome: Outcome) -> None:
         """Take note of a turn: what it was told it has heard, if it ended well."""
-        self.doubts = False
         if outcome.failure is None:
-            self.words = ""
+            self.words, self.doubts, self._findings = "", False, ()
 
-    def wants(self, decision: Decision, outcome: Outcome | None) -> bool:
-        """Say whether to look; `outcome` is that of the turn just before, None: there was none."""
-        if not self._wanted.check:
+    def wants(self, decision: Decision, outcome: Outcome | None, iteration: int) -> bool:
+        """Say whether to look.
+
+        Args:
+            decision: of the loop.
+            outcome: of the turn just before; None: there was none.
+            iteration: its number.
+        """
+        if self._settings.gates is None or self._unheard(outcome):
             return False
-        well = outcome is not None and outcome.failure is None
-        every = self._wanted.every_turn and well and decision.verdict is Verdict.CONTINUE
-        return decision.verdict is Verdict.COMPLETE or every
+        if decision.verdict is Verdict.COMPLETE:
+            return True
+        goes_on = decision.verdict is Verdict.CONTINUE and outcome is not None and outcome.failure is None
+        return goes_on and (self._wanted.every_turn or self._is_due(iteration))
 
-    def refuses(self, decision: Decision) -> bool:
-        """Say whether a loop that wants to end so goes on, as the last look was."""
+    def _unheard(self, outcome: Outcome | None) -> bool:
+        """Whether what was refused still stands, since no turn has heard of it."""
+        return self.doubts and (outcome is None or outcome.failure is not None)
+
+    def _is_due(self, iteration: int) -> bool:
+        every = self._wanted.review.every if self._wanted.review else 0
+        return every > 0 and iteration % every == 0
+
+    def refuses(self, decision: Decision, outcome: Outcome | None) -> bool:
+        """Say whether a loop that wants to end so goes on."""
+        if outcome is None and self.doubts:
+            return False  # it was doubted, and is complete all the same: `told` has the last word
         claims = decision.verdict is Verdict.COMPLETE and decision.reason not in NOT_DONE
-        self.doubts = bool(self.failing) and claims
-        return self.doubts
+        self.doubts = (bool(self.failing) and claims) or self._unheard(outcome)
+        return self.doubts and claims
 
     def told(self, decision: Decision) -> Decision:
         """Give the end of a loop as it is known by its gates: none that fails is complete."""
@@ -94,8 +128,18 @@ class Gates:
         detail = f"{decision.detail or decision.reason}; {self.failing}"
         return replace(decision, verdict=Verdict.INCOMPLETE, detail=detail, status=decision.status or 1)
 
-    def look(self, number: int) -> Generator[LoopEvent, None, None]:
-        """Run the check behind iteration `number`; `failing` and `words` say what came of it."""
+    def look(self, number: int, decision: Decision, asked: Asked) -> Generator[LoopEvent, None, None]:
+        """Run the check behind iteration `number`, then the review; `failing` and `words` say what came of them."""
+        claims = decision.verdict is Verdict.COMPLETE
+        self.words = self.failing = ""
+        if self._wanted.check and (claims or self._wanted.every_turn):
+            yield from self._check(number)
+        if self._reviewer is not None and not self.failing and (claims or self._is_due(number)):
+            yield from self._review(self._reviewer, number, asked, claims=claims)
+
+    # -- the check -------------------------------------------------------------------------------------
+
+    def _check(self, number: int) -> Generator[LoopEvent, None, None]:
         wanted, settings = self._wanted, self._settings
         bound_logs(self._logs, _LOG, _LOGS_BYTES, lambda _line: None)
         log = new_log(self._logs, f"check_{number:04d}")
@@ -126,6 +170,86 @@ class Gates:
         self.failing = f"the check `{shown}` fails: it {checked.why}" if checked.why else ""
         self.words = _words(shown, checked) if checked.why else ""
         yield CheckEnded(number, wanted.check, log, checked)
+
+    # -- the review ------------------------------------------------------------------------------------
+
+    def _review(
+        self, reviewer: Reviewer, number: int, asked: Asked, *, claims: bool
+    ) -> Generator[LoopEvent, None, None]:
+        again = True
+        while again:
+            if why := self._no_review(reviewer, asked):
+                yield Notice(f"no review: {why}")
+                return
+            bound_logs(self._logs, _LOG, _LOGS_BYTES, lambda _line: None)
+            opinion = yield from reviewer.review(
+                number,
+                plan=asked.plan,
+                check=self._wanted.check,
+                timeout=asked.timeout,
+                on_start=asked.on_start,
+            )
+            again = claims and opinion.findings is None and not opinion.skipped
+            self._refused += again
+        found = opinion.findings or ()
+        self._findings = tuple(map(str, found))
+        if opinion.findings == ():
+            self._refused = 0
+        if not found:
+            return
+        self.words = words_of(found, reviewer.name)
+        if claims:
+            self._refused += 1
+            self.failing = f"the review by {reviewer.name} has {plural(len(found), 'finding')}"
+
+    def _no_review(self, reviewer: Reviewer, asked: Asked) -> str:
+        """Say why there is none; ''."""
+        most = reviewer.wanted.rounds
+        if asked.capped:
+            return asked.capped
+        if self._refused >= most:
+            return (
+                f"{plural(most, 'round')} of review are used up" if most > 1 else "the round of review is used up"
+            )
+        if reviewer.nothing_new():
+            left = f", whose findings are in {FINDINGS}" if self._refused else ""
+            return f"nothing has changed since the last one{left}"
+        return ""
+
+    def document(self) -> dict[str, object] | None:
+        """Give what a run that goes on with this one has to know of reviews; None: there are none."""
+        if self._reviewer is None:
+            return None
+        base, findings = self._reviewer.base, [*self._findings]
+        return {"schema": 1, "base": base, "refused": self._refused if self.doubts else 0, "findings": findings}
+
+    def take_over(self, found: dict[str, Any] | None) -> None:
+        """Go on from what an earlier run has kept."""
+        if self._reviewer is None:
+            return
+        base, self._refused, self._findings = kept(found)
+        self._reviewer.base = base or self._reviewer.base
+        if self._findings:
+            self.words = words_of(self._findings, self._reviewer.name)
+            self.doubts = self._refused > 0
+            if self.doubts:
+                self.failing = f"the review by {self._reviewer.name} has {plural(len(self._findings), 'finding')}"
+
+
+class Asked(NamedTuple):
+    """What a review goes by.
+
+    Attributes:
+        plan: tasks done and tasks in all, or None.
+        timeout: seconds that it may take, or None.
+        capped: why no further turn may start, or ''.
+        on_start: see :class:`bridge.turn.tool.TurnRequest`.
+    """
+
+    plan: tuple[int, int] | None
+    timeout: float | None
+    capped: str
+    on_start: Callable[[int | None], None]
 
 
 def _words(command: str, checked: Checked) -> str:

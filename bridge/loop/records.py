@@ -46,6 +46,7 @@ class TurnRecord:
         cached_tokens: read from the provider's cache; whether the input's count has them in it differs from tool to
             tool.
         tool: which one, of a loop that has several; '': the run's.
+        kind: ``review`` of one that has reviewed what others did, and is no iteration's; else ''.
     """
 
     turn: int
@@ -67,6 +68,7 @@ class TurnRecord:
     head: str | None = None
     permanent: str | None = None
     tool: str = ""
+    kind: str = ""
 
     @property
     def failed(self) -> bool:
@@ -140,8 +142,8 @@ class Totals:
     def with_turn(self, record: TurnRecord) -> Totals:
         counts = [each for each in (record.input_tokens, record.output_tokens) if each is not None]
         return Totals(
-            turns=self.turns + (record.result != "limit"),
-            failures=self.failures + record.failed,
+            turns=self.turns + (record.result != "limit" and not record.kind),
+            failures=self.failures + (record.failed and not record.kind),
             seconds=self.seconds + record.seconds,
             commits=self.commits if record.committed is None else (self.commits or 0) + record.committed,
             tokens=(self.tokens or 0) + sum(counts) if counts else self.tokens,
@@ -160,8 +162,9 @@ def facts(record: TurnRecord) -> dict[str, Any]:
     found = asdict(record)
     if record.permanent is None:
         del found["permanent"]
-    if not record.tool:
-        del found["tool"]
+    for name in ("tool", "kind"):
+        if not found[name]:
+            del found[name]
     return found
 
 

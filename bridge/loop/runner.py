@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -31,6 +31,9 @@ from bridge.loop.events import (
     LoopInterrupted,
     Notice,
     OutputText,
+    ReviewStands,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
     RunNote,
     RunOpened,
     RunProgress,
@@ -40,16 +43,17 @@ from bridge.loop.events import (
     Waiting,
     interruption,
 )
-from bridge.loop.gates import Gates
+from bridge.loop.gates import Asked, Gates
 from bridge.loop.handler import Turn, WallClock
 from bridge.loop.notify import Notifier
 from bridge.loop.observers import Observer, RunFacts
 from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.records import TurnRecord, begun, interrupted
+from bridge.loop.review import Reviewer
 from bridge.loop.runs import Pause
 from bridge.loop.standstill import Standstill, WorkWatch, sentence
-from bridge.loop.store import CREW
+from bridge.loop.store import CREW, REVIEW
 from bridge.records import read_object
 from bridge.turn.tool import Command, CommandBuilt, run_turn
 
@@ -131,12 +135,18 @@ class _Loop(Generic[S, O]):
         self.began = clock.monotonic()
         box = settings.box
         self.guard: Guard | None = None if box is None else box.guard(self.store.logs)
-        self.gates = Gates(settings, self.store.logs)
+        wanted = settings.gates.review if settings.gates else None
+        folder, logs = self.store.folder, self.store.logs
+        self.reviewer: Reviewer | None = None
+        if wanted is not None:
+            self.reviewer = Reviewer(wanted, settings, folder, logs, self.repository, clock.now)
+        self.gates = Gates(settings, logs, self.reviewer)
+        self.reviews: list[tuple[TurnRecord, Outcome]] = []
 
     def run(self) -> Generator[LoopEvent, None, None]:
         facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
         self.observers: list[Observer] = [Notifier(facts, self.settings.env or os.environ)]
-        with self.crew, self.active:
+        with self.crew, self.reviewer or nullcontext(), self.active:
             for name in self.crew.names:
                 self.settings.caps.check(name)
             left: tuple[str, ...] = ()
@@ -147,7 +157,10 @@ class _Loop(Generic[S, O]):
             self.store.open(self.active, self.state)
             if not self.crew.alone:
                 self.crew.take_over(read_object(self.store.folder / CREW), self._now())
-            notices = self.handler.open(self.active)
+            self.gates.take_over(read_object(self.store.folder / REVIEW))
+            notices = [*self.handler.open(self.active)]
+            if self.reviewer is not None and self.reviewer.name == self.tool.name:
+                notices.append(f"the review is by the tool of the loop itself, {self.tool.name}")
             self._record(RunOpened(self.active.before))
             self.active.capped(self.settings.caps.named())
             self.tally = Tally(self.settings.caps, self.active.spent)
@@ -247,6 +260,8 @@ class _Loop(Generic[S, O]):
             for line in self.guard.after(self.begun) if self.guard is not None else ():
                 self.store.record(Notice(line))
         with suppress(BridgeError):
+            self._keep_reviews()
+        with suppress(BridgeError):
             if self.under_way is not None:
                 turn = self._keep(interrupted(self.under_way, reason, self._now()))
         self.under_way = None
@@ -283,6 +298,7 @@ class _Loop(Generic[S, O]):
             self.state, decision = self.policy.begin(self.state, plan, self._moment(doubted=self.gates.doubts))
             if (yield from self._refused(decision, self.state.iteration)):
                 continue
+            self._keep_reviews()
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
                 decision = self._capped() or self.crew.wait(self._now()) or (yield from self._iterate(plan))
             if decision.verdict is Verdict.CONTINUE and decision.wait and (capped := self._capped()):
@@ -351,12 +367,14 @@ class _Loop(Generic[S, O]):
                 decision = self._judged(decision, outcome, cli)
         except BaseException:  # while the check ran: what the turn was is known
             self._counted(turn, real, seconds, ended)
+            self._keep_reviews()
             self.under_way = None
             raise
         for line in self.handler.keep(self.state, outcome, decision):
             yield from self._tell(Notice(line))
         spent = self.tally.spent
         record = self._counted(turn, real, seconds, ended)
+        self._keep_reviews()
         if not self.crew.alone:
             self.store.record(CrewStands(self.crew.document()))
         for line in self.settings.caps.warnings(spent, self.tally.spent):
@@ -401,19 +419,38 @@ class _Loop(Generic[S, O]):
         self, decision: Decision, number: int, outcome: O | None = None
     ) -> Generator[LoopEvent, None, bool]:
         """Have the gates look, where they want to; say whether a loop that calls itself complete isn't."""
-        if not self.gates.wants(decision, outcome):
-            return False
-        looking = self.gates.look(number)
-        with closing(looking):
-            for event in looking:
-                self.active.renew()
-                yield from self._tell(event)
-                if isinstance(event, CheckEnded):
-                    status, why, seconds, _ = event.checked
-                    log = os.path.relpath(event.log, self.settings.project)
-                    self._note("checked", turn=number, status=status, why=why, seconds=round(seconds, 3), log=log)
-        yield from self._undone(number)
-        return self.gates.refuses(decision)
+        if self.gates.wants(decision, outcome, number):
+            capped = self._capped()
+            why = (capped.detail or capped.reason) if capped else ""
+            asked = Asked(self.handler.progress(), self._turn_seconds(), why, self.active.program)
+            looking = self.gates.look(number, decision, asked)
+            with closing(looking):
+                for event in looking:
+                    self.active.renew()
+                    yield from self._tell(event)
+                    self._take_look(event)
+            yield from self._undone(number)
+        refused = self.gates.refuses(decision, outcome)
+        if (document := self.gates.document()) is not None:
+            self._record(ReviewStands(document))
+        return refused
+
+    def _take_look(self, event: LoopEvent) -> None:
+        """Note what the gates have seen; reviews are counted behind the turn that they were about."""
+        if isinstance(event, CheckEnded):
+            status, why, seconds, _ = event.checked
+            log = os.path.relpath(event.log, self.settings.project)
+            self._note("checked", turn=event.iteration, status=status, why=why, seconds=round(seconds, 3), log=log)
+        elif isinstance(event, ReviewTurnStarted):
+            self.reviews.append((event.turn, Outcome()))
+        elif isinstance(event, ReviewTurnEnded):
+            self.reviews[-1] = (event.turn, event.outcome)
+
+    def _keep_reviews(self) -> None:
+        for record, outcome in self.reviews:
+            cut_off = record.result == "interrupted"
+            self._keep(interrupted(record, "", self._now()) if cut_off else record, outcome)
+        self.reviews.clear()
 
     def _change_tools(self, plan: Plan | None) -> Generator[LoopEvent, None, None]:
         """Have the tool whose turn it is at work from now on."""
@@ -499,7 +536,7 @@ class _Loop(Generic[S, O]):
     def _recorded_tool(self) -> str:
         return "" if self.crew.alone else self._shown(self.tool.name)
 
-    def _keep(self, record: TurnRecord, outcome: O | None = None) -> TurnRecord:
+    def _keep(self, record: TurnRecord, outcome: Outcome | None = None) -> TurnRecord:
         usage = outcome.analysis.usage if outcome is not None and outcome.analysis else None
         resumed = outcome is not None and outcome.resumed
         record = self.tally.add(record, usage, self.clock.now(), resumed=resumed)

@@ -17,11 +17,14 @@ from bridge.loop.events import (
     IterationStarted,
     LoopEvent,
     LoopInterrupted,
+    ReviewStands,
+    ReviewTurnEnded,
     RunNote,
     TurnRecorded,
 )
 from bridge.loop.logs import Level, LiveLog, append_line, log_line
 from bridge.loop.records import KEPT, MOST_BYTES, RUNS, TURNS, turn_line
+from bridge.loop.review import FINDINGS, report_of
 from bridge.loop.runs import sweep
 
 if TYPE_CHECKING:
@@ -101,6 +104,12 @@ def _run_line(facts: Facts) -> Document:
     return {"schema": 1, "run": run, "event": note.name, "at": timestamps.iso_precise(note.at), **note.facts}
 
 
+def _findings(facts: Facts) -> Document:
+    event = facts.event
+    found = event.opinion.findings
+    return LEAVE if found is None else report_of(found, event.tool, event.iteration)
+
+
 _RECORDS = (
     StateFile(TURNS, (TurnRecorded,), lambda facts: turn_line(facts.event.turn, *facts.run), MOST_BYTES, KEPT),
     StateFile(RUNS, (RunNote,), _run_line, MOST_BYTES, KEPT),
@@ -108,7 +117,12 @@ _RECORDS = (
 """Of every loop, in the folder of its logs."""
 
 CREW = ".ralph_bridge.crew.json"
-_STATE = (StateFile(CREW, (CrewStands,), lambda facts: facts.event.document),)
+REVIEW = ".ralph_bridge.review.json"
+_STATE = (
+    StateFile(CREW, (CrewStands,), lambda facts: facts.event.document),
+    StateFile(REVIEW, (ReviewStands,), lambda facts: facts.event.document),
+    StateFile(FINDINGS, (ReviewTurnEnded,), _findings),
+)
 """Of every loop, in its folder."""
 
 

@@ -244,6 +244,7 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
             "refused": tuple(map(str, refused)),
             "plan": _counts(record["plan"]),
             "log": str(record["log"] or ""),
+            "kind": "review" if record["kind"] == "review" else "",
         }
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
+from bridge.clis import find_cli
 from bridge.errors import ConfigurationError
 from bridge.loop.crew import Candidate, Reserves
 from bridge.turn.tool import Tool
@@ -28,6 +29,9 @@ VARIABLES = {"fallback": "RALPH_BRIDGE_FALLBACK", "escalate": "RALPH_BRIDGE_ESCA
 
 OPTIONS = tuple(VARIABLES)
 """Those of a run that are about further tools."""
+
+_READING = "Read,Glob,Grep"
+"""Of drivers that have a list of tools."""
 
 _MODEL = re.compile(r"[\w./:@+\[\]-]+")
 
@@ -111,8 +115,13 @@ def _candidate(spec: ToolSpec, options: RunOptions) -> Candidate:
 
 
 @contextmanager
-def open_tool(spec: ToolSpec, options: RunOptions, loop: LoopSettings) -> Iterator[Tool]:
+def open_tool(
+    spec: ToolSpec, options: RunOptions, loop: LoopSettings, *, reads_only: bool = False
+) -> Iterator[Tool]:
     """Load a tool for the turns of a loop that has another, which is closed when the block ends.
+
+    Args:
+        reads_only: what its CLI has against writing is switched on, as far as `clis/` knows it.
 
     Raises:
         bridge.errors.BridgeError: it can't be loaded, or its CLI isn't there.
@@ -134,14 +143,15 @@ def open_tool(spec: ToolSpec, options: RunOptions, loop: LoopSettings) -> Iterat
         from bridge.turn.driver import DriverTool, build_command
 
         folders: Sequence[Path] = locate(loop.project).all_drivers
-        with Driver.load(
-            spec.script, folders=folders, cwd=loop.project, settings={"PROMPT_FILE": loop.prompt, **options.globals}
-        ) as driver:
+        settings = {"PROMPT_FILE": loop.prompt, **options.globals}
+        if reads_only:
+            settings["CLAUDE_ALLOWED_TOOLS"] = _READING
+        with Driver.load(spec.script, folders=folders, cwd=loop.project, settings=settings) as driver:
             with NamedTemporaryFile(dir=folder) as prompt:
                 argv = build_command(driver, loop, prompt.name).argv
             if not (loop.box and loop.box.has_programs):
                 resolve(argv, cwd=loop.project, env=loop.environment)
-            yield Guest(DriverTool(driver, loop, spec.name), spec.name, Path(folder))
+            yield Guest(DriverTool(driver, loop, spec.name), spec.name, Path(folder), reads_only=reads_only)
 
 
 class Guest(Tool):
@@ -151,10 +161,12 @@ class Guest(Tool):
         tool: runs the turns.
         name: as records call it.
         folder: for what the loop has no file for.
+        reads_only: see :func:`open_tool`.
     """
 
-    def __init__(self, tool: DriverTool | AgentTool, name: str, folder: Path) -> None:
+    def __init__(self, tool: DriverTool | AgentTool, name: str, folder: Path, *, reads_only: bool = False) -> None:
         self.name = name
+        self._reads_only = reads_only
         self._tool = tool
         self._folder = folder
 
@@ -168,7 +180,8 @@ class Guest(Tool):
         return self._tool.denial_help()
 
     def prepare(self, request: TurnRequest) -> Command:
-        return self._tool.prepare(self._in_its_form(request))
+        command = self._tool.prepare(self._in_its_form(request))
+        return reading(command) if self._reads_only else command
 
     def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
         return (yield from self._tool.run(command, self._in_its_form(request)))
@@ -182,3 +195,14 @@ class Guest(Tool):
         if request.logs.stderr is None:
             return replace(request, logs=request.logs._replace(stderr=self._folder / "stderr"))
         return request
+
+
+def reading(command: Command) -> Command:
+    """Have a command's CLI write nothing, where the command has an option about that; else it stays as it is."""
+    cli = find_cli(command.argv[0]) if command.argv else None
+    words = [*command.argv]
+    for option, _, value in (each.partition("=") for each in (cli.reads_only if cli is not None else ())):
+        for at, word in enumerate(words[:-1]):
+            if word == option:
+                words[at + 1] = value
+    return replace(command, argv=tuple(words))

@@ -6,17 +6,20 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.crew import Candidate
 from bridge.loop.gates import SECONDS, Gating
+from bridge.loop.review import ROUNDS, Reviewing
+from bridge.setups.crew import open_tool, parse_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.setups.options import RunOptions
 
-OPTIONS = ("check", "check_every_turn", "check_minutes")
+OPTIONS = ("check", "check_every_turn", "check_minutes", "review", "review_every", "review_rounds")
 """Those of a run that are about them."""
 
-VARIABLES = {"check": "RALPH_BRIDGE_CHECK"}
+VARIABLES = {"check": "RALPH_BRIDGE_CHECK", "review": "RALPH_BRIDGE_REVIEW"}
 """Option to the variable that sets it."""
 
 
@@ -31,18 +34,29 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
         ConfigurationError: a value that makes no sense.
     """
     env = os.environ if env is None else env
-    check = (env.get(VARIABLES["check"], "") if options.check is None else options.check).strip()
+    asked = {name: getattr(options, name) for name in VARIABLES}
+    check, tool = (
+        (env.get(VARIABLES[name], "") if asked[name] is None else asked[name]).strip() for name in VARIABLES
+    )
     if "\0" in check:
         raise ConfigurationError(f"--check {check!r}: no command has a NUL in it\n  next: correct it")
-    for name in ("check_every_turn", "check_minutes"):
-        if getattr(options, name) and not check:
+    for name in ("check_every_turn", "check_minutes", "review_every", "review_rounds"):
+        about, _, _ = name.partition("_")
+        if getattr(options, name) and not (check if about == "check" else tool):
+            example = "--check 'make test'" if about == "check" else "--review driver:codex"
             raise ConfigurationError(
-                f"--{name.replace('_', '-')} is about a check, and there is none\n  next: --check 'make test'"
+                f"--{name.replace('_', '-')} is about a {about}, and there is none\n  next: {example}"
             )
-    if not check:
+    if not check and not tool:
         return None
-    minutes = options.check_minutes
+    minutes, spec = options.check_minutes, parse_tool(tool, "--review") if tool else None
+    review = None
+    if spec is not None:
+        candidate = Candidate(spec.name, lambda loop: open_tool(spec, options, loop, reads_only=True))
+        every, rounds = options.review_every or 0, options.review_rounds or ROUNDS
+        review = Reviewing(tool=candidate, every=every, rounds=rounds)
     return Gating(
+        review=review,
         check=check,
         every_turn=options.check_every_turn,
         seconds=SECONDS if minutes is None else minutes * 60,

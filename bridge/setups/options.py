@@ -163,6 +163,13 @@ class RunOptions:
         "Send a trace and metrics of the run, as OTEL_EXPORTER_OTLP_* say.  [default: $OTEL_TRACES_EXPORTER]")
     telemetry_content: bool = _option(
         False, "--telemetry-content", None, "Send prompts, answers and what tools are called with, too.")
+    review: str | None = _option(
+        None, "--review", "TOOL",
+        "Another tool that reviews the work before the loop is complete, such as driver:codex.")
+    review_every: int | None = _option(
+        None, "--review-every", "N", "Review behind every N iterations, too.", least=1)
+    review_rounds: int | None = _option(
+        None, "--review-rounds", "N", "Reviews in a row that may hold up the end.  [default: 3]", least=1)
     settings: Mapping[str, str] = field(default_factory=dict, metadata={"type": ""})  # globals for the script
     given: Mapping[str, GivenOption] = field(default_factory=dict)  # settings that a controller's options name
     # fmt: on

@@ -25,6 +25,7 @@ from bridge.loop.events import (
     LoopEnded,
     Notice,
     OutputText,
+    ReviewTurnEnded,
     RunProgress,
     Waiting,
 )
@@ -130,10 +131,8 @@ class _Worker:
                 if event.reason in LIMITS:
                     until = event.until.isoformat()
                     self._report("limit", turn=self.turn, text=why, reason=event.reason, until=until)
-            case Notice():
-                self._report("notice", text=event.text)
-            case CheckEnded() if event.checked.why:
-                self._report("notice", text=str(event))
+            case Notice() | ReviewTurnEnded() | CheckEnded():
+                self._report("notice", text=event.text if isinstance(event, Notice) else str(event))
             case IterationEnded() if event.turn is not None:
                 turn = event.turn
                 self._report(

@@ -59,3 +59,74 @@ def test_a_check_that_goes_on_failing_ends_no_loop_as_complete_and_makes_no_furt
     assert 1 <= checks(night) <= 3
     assert "fails: it ended with 1" in night.status()["ended"]["detail"], night.status()
     night.readable()
+
+
+# -- the review ----------------------------------------------------------------------------------------
+
+CODEX = r"""#!/usr/bin/env bash
+kept="$(dirname "$0")/../../kept"
+case " $* " in *" --version "*) echo "codex-cli 0.50.0"; exit ;; esac
+turn=1; while ! mkdir "$kept/review.$turn" 2>/dev/null; do turn=$((turn + 1)); done
+printf '%s\n' "$@" > "$kept/review.$turn/arguments"
+cat >> "$kept/review.$turn/arguments"
+say() {
+    echo '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"'"$1"'"}}'
+    echo '{"type":"turn.completed","usage":{"input_tokens":5,"cached_input_tokens":0,"output_tokens":6}}'
+}
+echo '{"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}'
+step="$kept/review-steps/$turn"; [ -e "$step" ] || step="$kept/review-steps/else"
+. "$step"
+"""
+FINDING = "say 'I looked.\\n\\n1. **work.txt:1**: the first line is wrong'"
+LIMITED = """echo '{"type":"turn.failed","error":{"message":"You have hit your usage limit."}}'; exit 1"""
+NOTHING = "say 'All is well.\\n\\n**NO ISSUES FOUND**'"
+
+
+def reviewer(night: Project, *steps: str, otherwise: str = NOTHING) -> None:
+    """A second CLI that reviews, and what it says in its first reviews."""
+    night.write("bin/codex", CODEX)
+    (night.kept / "review-steps").mkdir(parents=True, exist_ok=True)
+    for name, step in (*((str(number), step) for number, step in enumerate(steps, 1)), ("else", otherwise)):
+        (night.kept / "review-steps" / name).write_text(step + "\n")
+
+
+def reviews(night: Project) -> int:
+    return len([*night.kept.glob("review.*")])
+
+
+def test_a_loop_is_not_complete_before_a_review_finds_nothing(night: Project) -> None:
+    keep = told(night)
+    reviewer(night, FINDING)
+    night.turns(otherwise=f"{keep}; {done(night)}")
+    loop = night.start("--review", "driver:codex", "--max-iterations", "6")
+    assert loop.finished() == 0, loop.said
+    refused = 3 if night.example.twice else 2
+    assert reviews(night) == 2, loop.said
+    assert "- work.txt:1 the first line is wrong" in night.of_turn(refused, "told"), loop.said
+    assert "the first line is wrong" not in night.of_turn(refused - 1, "told")
+    kinds = [record.get("kind", "") for record in night.turn_records()]
+    assert kinds.count("review") == 2, kinds
+    assert kinds[-1] == "review", kinds
+    assert "NO ISSUES FOUND" in (night.state / ".ralph_bridge.review.md").read_text()
+    night.readable()
+    first = (night.kept / "review.1" / "arguments").read_text()
+    assert "read-only" in first.split("\n"), first
+    assert "work.txt" in first
+
+
+def test_reviews_end_when_their_rounds_are_used_up(night: Project) -> None:
+    reviewer(night, otherwise=FINDING)
+    night.turns(otherwise=done(night))
+    loop = night.start("--review", "driver:codex", "--review-rounds", "1", "--max-iterations", "6")
+    assert loop.finished() == 0, loop.said
+    assert reviews(night) == 1, loop.said
+    assert "the round of review is used up" in loop.said + night.logged()
+
+
+def test_a_reviewer_at_a_limit_is_passed_over(night: Project) -> None:
+    reviewer(night, otherwise=LIMITED)
+    night.turns(otherwise=done(night))
+    loop = night.start("--review", "driver:codex", "--max-iterations", "6")
+    assert loop.finished() == 0, loop.said
+    assert reviews(night) == 1, loop.said
+    assert [each["result"] for each in night.turn_records() if each.get("kind")] == ["limit"], loop.said

@@ -20,6 +20,8 @@ from bridge.loop.events import (
     LoopEnded,
     LoopInterrupted,
     Notice,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
     Waiting,
 )
 from bridge.loop.handler import TurnHandler
@@ -139,7 +141,7 @@ def _lines(facts: Facts) -> Iterator[tuple[Level, str]]:
             yield "ERROR" if failure else "INFO", f"{took}: {failure or 'done'}"
         case Notice():
             yield "WARN", event.text
-        case LeftoversEnded() | CheckStarted() | CheckEnded():
+        case LeftoversEnded() | CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded():
             yield "INFO", str(event)
         case LoopEnded():
             level: Level = "SUCCESS" if event.verdict is Verdict.COMPLETE else "ERROR"

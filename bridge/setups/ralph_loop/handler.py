@@ -23,6 +23,8 @@ from bridge.loop.events import (
     LoopInterrupted,
     Notice,
     ProgramEnded,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
     Waiting,
     interruption,
 )
@@ -178,7 +180,7 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
                 return self._lines(session_log.RULE, *self._follows(event))
             case Waiting(first=True, reason="tokens_per_hour"):
                 return self._lines(session_log.waits(event.detail, event.until))
-            case CheckStarted() | CheckEnded():
+            case CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded():
                 return self._lines(str(event))
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
                 self._log.line(event.text)

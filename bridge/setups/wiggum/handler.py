@@ -17,6 +17,8 @@ from bridge.loop.events import (
     LoopEvent,
     LoopInterrupted,
     Notice,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
 )
 from bridge.loop.handler import TurnHandler
 from bridge.loop.logs import rotate
@@ -140,7 +142,7 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         match event:
             case Notice():
                 files.log(layout, f"iteration {number}: {event.text}", "WARN")
-            case LeftoversEnded() | CheckStarted() | CheckEnded():
+            case LeftoversEnded() | CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded():
                 files.log(layout, str(event))
             case LoopInterrupted():
                 self._interrupted(event.error)

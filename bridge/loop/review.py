@@ -1,0 +1,320 @@
+"""A review of what the loop has done, by another tool: a turn that reads, and whose last words are findings."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from bridge.errors import BridgeError
+from bridge.files import usable, write_atomic
+from bridge.loop.events import CheckProgress, ReviewTurnEnded, ReviewTurnStarted
+from bridge.loop.outcome import Outcome, build_outcome
+from bridge.loop.records import begun
+from bridge.turn.logs import new_log
+from bridge.turn.tool import CommandBuilt, Notice, RunProgress, TurnLogs, TurnRequest, first_line, run_turn
+from bridge.wording import one_line, tame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+    from datetime import datetime
+    from types import TracebackType
+
+    from bridge.git.repository import Repository
+    from bridge.loop.crew import Candidate
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.settings import LoopSettings
+    from bridge.turn.tool import Tool, TurnResult
+
+ROUNDS = 3
+"""Reviews in a row that may refuse a loop which calls itself complete, unless another number is given."""
+
+FINDINGS = ".ralph_bridge.review.md"
+"""The file with what the last review has found, in the folder of the loop's state."""
+
+_NOTHING = "NO ISSUES FOUND"
+_MOST, _LONGEST = 50, 300
+_DIFF_BYTES, _LINES = 60_000, 60
+_PROMPT = ".ralph_bridge.review_prompt.md"
+_FINDING = re.compile(
+    r"\s*(?:[-*•]|\d+[.)])?\s*[*_`\[(]*(?P<file>[^\s:`*](?:[^:`*]*[^\s:`*])?):(?P<line>[1-9]\d{0,6})(?:[-\u2013:]\d+)?"
+    r"[*_`\])]*\s*[:\u2013\u2014-]?\s*(?P<text>\S.*)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewing:
+    """The review that is wanted.
+
+    Attributes:
+        tool: does it.
+        every: behind so many iterations, too; 0: only before the end.
+        rounds: see :data:`ROUNDS`.
+    """
+
+    tool: Candidate
+    every: int = 0
+    rounds: int = ROUNDS
+
+
+class Finding(NamedTuple):
+    """Something that is wrong; `file` is relative to the project."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.text}"
+
+
+class Opinion(NamedTuple):
+    """What came of a review.
+
+    Attributes:
+        findings: what is wrong; None: nobody can tell.
+        why: why nobody can tell; or ''.
+        skipped: and it is no use to ask again now: the tool is at a limit, or can't be used at all.
+        changed: paths that it changed all the same.
+    """
+
+    findings: tuple[Finding, ...] | None
+    why: str = ""
+    skipped: bool = False
+    changed: tuple[str, ...] = ()
+
+
+def findings_in(words: str, is_file: Callable[[str], bool]) -> tuple[Finding, ...] | None:
+    """Read a reviewer's last message; None: it says neither what is wrong, nor that nothing is.
+
+    Bullets, numbers and Markdown around a finding are passed over; one counts only where there is such a file.
+
+    Args:
+        words: the message.
+        is_file: whether a path, relative to the project, is one of its files, or was.
+
+    >>> findings_in("1. `a.py:3`: too late\\nb.py:1 isn't there", "a.py".__eq__)
+    (Finding(file='a.py', line=3, text='too late'),)
+    >>> findings_in("All is well.\\n\\n**NO ISSUES FOUND**", bool), findings_in("It seems good.", bool)
+    ((), None)
+    """
+    found: dict[Finding, None] = {}
+    clean = False
+    for line in words.splitlines():
+        clean = clean or line.strip(" \t*_`#.!>") == _NOTHING
+        if (match := _FINDING.fullmatch(line[: 4 * _LONGEST])) and is_file(name := match["file"]):
+            found[Finding(name, int(match["line"]), one_line(match["text"].strip("*_` "), _LONGEST))] = None
+    return tuple(found)[:_MOST] if found else () if clean else None
+
+
+def report_of(findings: Iterable[Finding], tool: str, number: int) -> str:
+    """Write the file with the findings."""
+    lines = "".join(f"- {each}\n" for each in findings) or f"{_NOTHING}\n"
+    return f"# Review behind turn {number}, by {tool}\n\n{lines}"
+
+
+def words_of(findings: Iterable[Finding | str], tool: str) -> str:
+    """Tell a turn of findings: as data, between marks that nobody can have known."""
+    mark = os.urandom(4).hex()
+    return "\n".join(
+        (
+            f"The work so far was reviewed by another tool ({tool}). What it says stands between the marks {mark}:"
+            " look at each point, mend what is wrong, and say of the others why they are right as they are.",
+            f"--- {mark} ---",
+            *(f"- {each}" for each in findings),
+            f"--- {mark} ---",
+        )
+    )
+
+
+class Reviewer:
+    """Has another tool look at what was done.
+
+    Args:
+        settings: of the loop, with the review that is wanted.
+        folder: of the loop's state. logs: of its logs.
+        repository: of the project.
+        now: the time.
+
+    Attributes:
+        base: the commit up to which all was reviewed; '': none.
+    """
+
+    def __init__(
+        self,
+        wanted: Reviewing,
+        settings: LoopSettings,
+        folder: Path,
+        logs: Path,
+        repository: Repository,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.wanted = wanted
+        self.name = wanted.tool.name
+        self.base = ""
+        self._settings = replace(settings, live=False, resume=False)
+        self._folder, self._logs = folder, logs
+        self._repository = repository
+        self._now = now
+        self._stack = ExitStack()
+        self._seen = repository.fingerprint()
+
+    def __enter__(self) -> Self:
+        """Load the tool.
+
+        Raises:
+            bridge.errors.BridgeError: it can't be loaded, or its CLI isn't there.
+        """
+        self._tool: Tool = self._stack.enter_context(self.wanted.tool.open(self._settings))
+        self._seen = self._repository.fingerprint()
+        self.base = self._seen.head
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def nothing_new(self) -> bool:
+        """Whether nothing has changed since the last review, or since the run began."""
+        now = self._repository.fingerprint()
+        return self.base == self._seen.head and self._repository.moved(self._seen, now) is False
+
+    def review(
+        self,
+        number: int,
+        *,
+        plan: tuple[int, int] | None,
+        check: str,
+        timeout: float | None,
+        on_start: Callable[[int | None], None],
+    ) -> Generator[LoopEvent, None, Opinion]:
+        """Have one turn of the tool.
+
+        Args:
+            number: of the iteration before it.
+            plan: tasks done and tasks in all, or None.
+            check: that has just succeeded, or ''.
+            timeout: seconds that it may take, or None.
+            on_start: see :class:`bridge.turn.tool.TurnRequest`.
+        """
+        settings, began, clock = self._settings, self._now().timestamp(), time.monotonic()
+        logs = TurnLogs(output := new_log(self._logs, f"review_{number:04d}"), output.with_suffix(".err"))
+        prompt = self._folder / _PROMPT
+        sent = self._prompt(plan, check)
+        tree = self._repository.look()
+        request = TurnRequest(number, str(prompt), logs, first=False, timeout=timeout, on_start=on_start)
+        record = replace(begun(number, began, output, settings.project), kind="review", tool=self.name)
+        yield ReviewTurnStarted(number, self.name, record)
+        outcome, words = Outcome(), ""
+        try:
+            with usable("the prompt of the review"):
+                write_atomic(prompt, sent.encode("utf-8", "surrogateescape"))
+            result = yield from self._run(request)
+            outcome = build_outcome(Outcome, result, request, now=self._now())
+            words = outcome.words if result.response is None else result.response
+        except BridgeError as error:
+            outcome = Outcome(status=127, error=first_line(error))
+        changes = self._repository.changes(tree)
+        opinion = self._opinion(outcome, words.replace(sent.strip(), ""))
+        opinion = opinion._replace(changed=tuple(sorted(changes.paths)) if changes else ())
+        now = self._repository.fingerprint()
+        if opinion.findings is not None:
+            self._seen, self.base = now, now.head
+        record = replace(
+            record,
+            seconds=time.monotonic() - clock,
+            result="success" if opinion.findings is not None else "limit" if outcome.limit else "failed",
+            status=outcome.status,
+            error=opinion.why or None,
+            head=now.head or None,
+        )
+        yield ReviewTurnEnded(number, self.name, opinion, record, outcome)
+        return opinion
+
+    def _run(self, request: TurnRequest) -> Generator[LoopEvent, None, TurnResult]:
+        running = run_turn(self._tool, request)
+        with closing(running):
+            while True:
+                try:
+                    event = next(running)
+                except StopIteration as stop:
+                    result: TurnResult = stop.value
+                    break
+                if isinstance(event, RunProgress):
+                    yield CheckProgress(request.number, event.elapsed, event.last_line)
+                elif isinstance(event, Notice | CommandBuilt):
+                    yield event
+        if result.left is not None:
+            raise result.left
+        return result
+
+    def _opinion(self, outcome: Outcome, words: str) -> Opinion:
+        if outcome.failure is not None:
+            why = outcome.permanent.text if outcome.permanent else outcome.failure
+            return Opinion(None, one_line(why, 200), skipped=bool(outcome.limit or outcome.permanent))
+        findings = findings_in(words, self._is_file)
+        return Opinion(
+            findings, "" if findings is not None else f"its last message has neither findings nor {_NOTHING}"
+        )
+
+    def _is_file(self, name: str) -> bool:
+        path = os.path.normpath(name)
+        inside = not os.path.isabs(path) and path.split(os.sep, 1)[0] not in ("..", ".git")
+        if inside and (self._settings.project / path).is_file():
+            return True
+        return inside and bool(self.base) and self._repository.run("cat-file", "-e", f"{self.base}:./{path}").ok
+
+    # -- what it is asked ------------------------------------------------------------------------------
+
+    def _prompt(self, plan: tuple[int, int] | None, check: str) -> str:
+        text = Path(__file__).with_name("review_prompt.md").read_text("utf-8")
+        facts = {
+            "plan": f"Of the plan's {plan[1]} tasks {plan[0]} are done." if plan else "",
+            "check": f"The check `{one_line(check, 200)}` has just succeeded." if check else "",
+            "mark": os.urandom(4).hex(),
+            "changes": self._changes(),
+        }
+        return re.sub(r"\n{3,}", "\n\n", Template(text).substitute(facts))
+
+    def _changes(self) -> str:
+        """What has changed since the last review: commits, files, and as much of the differences as has room."""
+        git, own = self._repository, self._repository.own("exclude")
+        base = self.base or git.empty_tree()
+        span = f"{self.base}..HEAD" if self.base else "HEAD"
+        commits = git.run("log", "--format=%h %s", f"--max-count={_LINES}", span, "--").out
+        stat = git.run("diff", "--stat", base, "--", ".", *own).out
+        diff = git.run("diff", base, "--", ".", *own).out
+        new = git.run("ls-files", "--others", "--exclude-standard", "--", ".", *own).out
+        if not (commits or stat or new):
+            return "Nobody has said what has changed: look at the project's files."
+        cut = f"\n[... {len(diff) - _DIFF_BYTES} bytes are left out ...]" if len(diff) > _DIFF_BYTES else ""
+        parts: tuple[tuple[str, bytes], ...] = (
+            ("Commits", commits),
+            ("Changed files", b"\n".join(stat.splitlines()[-_LINES:])),
+            ("New files that are in no commit", b"\n".join(new.splitlines()[:_LINES])),
+            ("Differences", diff[:_DIFF_BYTES]),
+        )
+        shown = (f"{title}:\n{_lines(text)}" for title, text in parts if text.strip())
+        return "\n\n".join(shown) + cut
+
+
+def _lines(text: bytes) -> str:
+    return tame(text.decode("utf-8", "replace").rstrip("\n"), keep="\n\t")
+
+
+def kept(found: dict[str, Any] | None) -> tuple[str, int, tuple[str, ...]]:
+    """Read what an earlier run has kept, which anybody may have written to since: base, rounds, findings."""
+    found = found or {}
+    base, refused, findings = found.get("base"), found.get("refused"), found.get("findings")
+    listed = findings if isinstance(findings, list) else []
+    return (
+        base if isinstance(base, str) and re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", base) else "",
+        refused if isinstance(refused, int) and 0 <= refused < 1000 else 0,
+        tuple(one_line(each, 2 * _LONGEST) for each in listed[:_MOST] if isinstance(each, str) and each.strip()),
+    )
