@@ -298,6 +298,7 @@ EXCEPT = {
     "bridge.setups.wiggum.task.template": "part of the package",
     "bridge.setups.wiggum.opening._check_program": "a folder of its own, outside of the project",
     "bridge.loop.notify._lines": "a file that the user names for addresses",
+    "bridge.loop.review._prompt": "our own template",
 }
 """Functions that touch files otherwise than by `bridge.files`, with the reason."""
 
