@@ -29,8 +29,10 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:@=+~-]{0,255}")
 # How the CLIs say that they don't know a session (drift D17).
 _DEAD = lazy(
     r"no conversation found with session id|--resume requires a valid session|no rollout found for thread"
-    r"|thread/resume failed|no session, task,? or name matched|unknown session|no such session"
-    r"|(?:session|thread|conversation|chat)(?: [\w-]{6,80})? not found|invalid session id|no saved session found"
+    r"|thread/resume failed|no session, task,? or name matched|no session found matching"
+    r"|unknown session|no such session"
+    r"|(?:session|thread|conversation|chat)(?: [\"']?[\w-]{6,80}[\"']?)? not found|invalid session id"
+    r"|no saved session found"
     r"|error resuming session"
     r"|(?:session|thread|conversation)\b.{0,80}\b(?:does not exist|has expired|expired|could not be found)",
     re.IGNORECASE,

@@ -120,7 +120,7 @@ Feature: Building the command
         | json   | --output-format json --permission-mode bypassPermissions      |
         | text   | --permission-mode bypassPermissions                           |
 
-    @own_tests @codex @opencode @copilot @cursor @gemini @qwen
+    @own_tests @codex @opencode @copilot @cursor @gemini @qwen @kimi @pi @droid @kilo
     Scenario Outline: Programs that print one format only are not asked for <format>
       Given CLAUDE_OUTPUT_FORMAT is "json"
       When the command is built
@@ -145,7 +145,7 @@ Feature: Building the command
         | acceptEdits       | acceptEdits       |
         | plan              | plan              |
 
-    @own_tests @codex @opencode @copilot @cursor @gemini @qwen
+    @own_tests @codex @opencode @copilot @cursor @gemini @qwen @kimi @pi @droid @kilo
     Scenario: The others take no notice of it
       When the command is built
       And CLAUDE_PERMISSION_MODE becomes "plan"
@@ -230,6 +230,46 @@ Feature: Building the command
       Then the command is
         """
         qwen --output-format json --approval-mode yolo --resume sid-1 --prompt 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @kimi
+    Scenario: Kimi Code
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        kimi --output-format stream-json --session sid-1 --prompt 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @pi
+    Scenario: pi
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        pi --mode json -p --session sid-1 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @droid
+    Scenario: Droid
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        droid exec --output-format stream-json --auto high --session-id sid-1 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @kilo
+    Scenario: Kilo
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        kilo run --auto --format json --session sid-1 'Loop 3.
 
         Do the next task.'
         """

@@ -72,6 +72,10 @@ Feature: What each driver can do
         | cursor      | no        | yes      | yes         | transform    | complex     | none                 | dynamic |
         | gemini      | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
         | qwen        | no        | yes      | yes         | transform    | complex     | none                 | static  |
+        | kimi        | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
+        | pi          | no        | yes      | yes         | passthrough  | complex     | extract              | static  |
+        | droid       | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
+        | kilo        | no        | yes      | yes         | passthrough  | select      | none                 | static  |
       And the contract's data has the same row
 
     @own_tests @without_allowlist

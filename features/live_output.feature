@@ -51,7 +51,7 @@ Feature: Showing the work while it is done
       And the live command is prepared
       Then the live command is what bash itself yields
 
-    @own_tests @codex @opencode @copilot @gemini
+    @own_tests @codex @opencode @copilot @gemini @kimi @pi @droid @kilo
     Scenario: Where the program prints events anyway, or never, the command stays as it is
       When the command is built with the context "Loop 3." and the session "sid-1"
       And the live command is prepared
@@ -200,6 +200,77 @@ Feature: Showing the work while it is done
         Let me look.
 
         ⚡ [edit]
+        """
+
+    @own_tests @kimi
+    Scenario: What Kimi Code shows
+      When these lines are shown live
+        """
+        {"role":"meta","type":"system.version","version":"2.1.0"}
+        {"role":"assistant","content":"Let me look.","tool_calls":[{"type":"function","id":"1","function":{"name":"Read","arguments":"{}"}}]}
+        {"role":"tool","tool_call_id":"1","content":"nothing to show"}
+        {"role":"assistant","content":"","tool_calls":[{"type":"function","id":"2","function":{"name":"Edit","arguments":"{}"}}]}
+        {"role":"assistant","content":"All done."}
+        {"role":"meta","type":"session.resume_hint","session_id":"session_1","content":"To resume this session: kimi"}
+        """
+      Then this is shown
+        """
+        Let me look.
+        ⚡ [Read]
+        ⚡ [Edit]
+        All done.
+        """
+
+    @own_tests @pi
+    Scenario: What pi shows
+      When these lines are shown live
+        """
+        {"type":"session","version":3,"id":"1","cwd":"/"}
+        {"type":"message_end","message":{"role":"user","content":[{"type":"text","text":"Do the next task."}]}}
+        {"type":"message_update","assistantMessageEvent":{"type":"thinking_delta","delta":"hm"}}
+        {"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"Let me "}}
+        {"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"look."}}
+        {"type":"message_update","assistantMessageEvent":{"type":"text_end","content":"Let me look."}}
+        {"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"Let me look."}]}}
+        {"type":"tool_execution_start","toolCallId":"1","toolName":"read","args":{"path":"a"}}
+        {"type":"tool_execution_end","toolCallId":"1","toolName":"read","result":{"content":[{"type":"text","text":"x"}]}}
+        """
+      Then this is shown
+        """
+        Let me look.
+        ⚡ [read]
+        """
+
+    @own_tests @droid
+    Scenario: What Droid shows
+      When these lines are shown live
+        """
+        {"type":"message","role":"user","id":"1","text":"Do the next task."}
+        {"type":"reasoning","id":"2","text":"hm"}
+        {"type":"message","role":"assistant","id":"2","text":"Let me look."}
+        {"type":"tool_call","id":"3","toolId":"Read","toolName":"Read","parameters":{"file_path":"a"}}
+        {"type":"tool_result","id":"3","toolId":"Read","isError":false,"value":"nothing to show"}
+        {"type":"message","role":"assistant","id":"4","text":"All done."}
+        {"type":"completion","finalText":"All done."}
+        """
+      Then this is shown
+        """
+        Let me look.
+        ⚡ [Read]
+        All done.
+        """
+
+    @own_tests @kilo
+    Scenario: What Kilo shows
+      When these lines are shown live
+        """
+        {"type":"step_start","sessionID":"ses_1","part":{"type":"step-start"}}
+        {"type":"tool_use","sessionID":"ses_1","part":{"type":"tool","tool":"read","state":{"output":"nothing to show"}}}
+        {"type":"text","sessionID":"ses_1","part":{"type":"text","text":"All done."}}
+        """
+      Then this is shown
+        """
+        All done.
         """
 
     @own_tests @cursor

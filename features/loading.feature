@@ -70,6 +70,10 @@ Feature: Loading a driver
         | cursor      | Cursor CLI         |
         | gemini      | Gemini CLI         |
         | qwen        | Qwen Code          |
+        | kimi        | Kimi Code          |
+        | pi          | pi                 |
+        | droid       | Droid              |
+        | kilo        | Kilo               |
 
     @once
     Scenario: A project's own driver is found before a shipped one of the same name
@@ -96,7 +100,7 @@ Feature: Loading a driver
       When the driver called "codxe" is loaded
       Then it is refused as an unknown driver
       And the message says "Did you mean codex?"
-      And the message says "Known: claude-code, codex, copilot, cursor, gemini, opencode, qwen"
+      And the message says "Known: claude-code, codex, copilot, cursor, droid, gemini, kilo, kimi, opencode, pi, qwen"
 
     @once
     Scenario: A helper that lies beside the drivers is not one

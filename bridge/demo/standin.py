@@ -80,12 +80,12 @@ def parse(cli: Cli, name: str, argv: list[str]) -> Invocation:
         kind = cli.options.get(option)
         if kind is None or (equals and kind == FLAG):
             fail(cli.refusal.format(option), cli.refused)
-        given = value if equals else value_of(option, kind, rest, cli, name)
+        given = value if equals else value_of(option, kind, rest, cli)
         options[option] = [*options.get(option, []), *given] if kind == SEVERAL else given
     return Invocation(name, options, words)
 
 
-def value_of(option: str, kind: str, rest: list[str], cli: Cli, name: str) -> Any:
+def value_of(option: str, kind: str, rest: list[str], cli: Cli) -> Any:
     """The value of an option that stands before `rest`; what belongs to it is taken from there."""
     if kind == FLAG:
         return True
@@ -96,7 +96,7 @@ def value_of(option: str, kind: str, rest: list[str], cli: Cli, name: str) -> An
         while rest and not rest[0].startswith("-"):
             taken.append(rest.pop(0))
         return taken
-    if not rest or (rest[0].startswith("-") and name != "opencode"):
+    if not rest or (rest[0].startswith("-") and cli.run is not run_opencode):
         fail(f"error: option '{option} <value>' argument missing", cli.refused)
     return rest.pop(0)
 
@@ -300,6 +300,72 @@ def run_qwen(run: Invocation) -> None:
         sys.stdout.write(json.dumps(events, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
+def run_kimi(run: Invocation) -> None:
+    """kimi: messages as its API has them, the session in the last line."""
+    emit(role="meta", type="system.version", version="0.0.0")
+    for number, text in enumerate(run.texts):
+        if number == 0 and run.edited:
+            called = {"name": "Write", "arguments": json.dumps({"path": run.edited})}
+            emit(
+                role="assistant",
+                content=text,
+                tool_calls=[{"type": "function", "id": "call_1", "function": called}],
+            )
+            emit(role="tool", tool_call_id="call_1", content="written")
+        else:
+            emit(role="assistant", content=text)
+    emit(role="meta", type="session.resume_hint", session_id=run.session, command=f"kimi -r {run.session}")
+
+
+def run_pi(run: Invocation) -> None:
+    """pi: a message in pieces, then whole, with what it took."""
+    emit(type="session", version=3, id=run.session, cwd=os.getcwd())
+    emit(type="agent_start")
+    for number, text in enumerate(run.texts):
+        last = number == len(run.texts) - 1
+        emit(type="turn_start")
+        for piece in pieces(text):
+            emit(
+                type="message_update",
+                assistantMessageEvent={"type": "text_delta", "contentIndex": 0, "delta": piece},
+            )
+        emit(type="message_update", assistantMessageEvent={"type": "text_end", "contentIndex": 0, "content": text})
+        used: dict[str, Any] = {}
+        if last:
+            given, made = tokens([run.prompt])
+            used = {"input": given, "output": made, "cost": {"total": cost(given, made)}}
+        done = {**message("assistant", text_part(text)), "usage": used, "stopReason": "stop" if last else "toolUse"}
+        emit(type="message_end", message=done)
+        if number == 0 and run.edited:
+            call = {"toolCallId": "call_1", "toolName": "write"}
+            emit(type="tool_execution_start", **call, args={"path": run.edited})
+            emit(type="tool_execution_end", **call, result={"content": [text_part("written")]}, isError=False)
+    emit(type="agent_settled")
+
+
+def run_droid(run: Invocation) -> None:
+    """droid: an event per message, each with the session."""
+    session = {"session_id": run.session}
+    emit(
+        type="system",
+        subtype="init",
+        cwd=os.getcwd(),
+        tools=["Edit"],
+        model="stand-in",
+        reasoning_effort="none",
+        **session,
+    )
+    emit(type="message", role="user", id="message_0", text=run.prompt, **session)
+    for number, text in enumerate(run.texts, 1):
+        emit(type="message", role="assistant", id=f"message_{number}", text=text, **session)
+        if number == 1 and run.edited:
+            call = {"id": "call_1", "toolId": "Edit", **session}
+            emit(type="tool_call", toolName="Edit", parameters={"file_path": run.edited}, **call)
+            emit(type="tool_result", isError=False, value="edited", **call)
+    usage = {**used_by(run), "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    emit(type="completion", finalText=run.texts[-1], numTurns=len(run.texts), durationMs=12, usage=usage, **session)
+
+
 def accepts(*, flags: str, values: str, several: str = "", optional: str = "") -> dict[str, str]:
     """What options take: nothing, a value, several up to the next option, or perhaps one."""
     kinds = {FLAG: flags, VALUE: values, SEVERAL: several, OPTIONAL: optional}
@@ -361,20 +427,49 @@ CLIS: dict[str, Cli] = {
         refusal="Unknown argument: {}",
         unknown_session="No saved session found with ID {}",
     ),
+    "kimi": Cli(
+        accepts(flags="--auto -y --yolo", values="--output-format -m --model -S --session -p --prompt"),
+        run_kimi,
+        refusal="error: unknown option '{}'",
+        unknown_session='error: failed to run prompt: Session "{}" not found.',
+    ),
+    "pi": Cli(
+        accepts(flags="-p --print -a --approve --offline",
+                values="--mode --model --provider --session -t --tools -xt --exclude-tools --append-system-prompt"),
+        run_pi,
+        refusal="Error: Unknown option: {}",
+        unknown_session="No session found matching '{}'",
+    ),
+    "droid": Cli(
+        accepts(flags="--skip-permissions-unsafe",
+                values="--output-format -o --auto -m --model -s --session-id --append-system-prompt --only-tools"),
+        run_droid,
+        refusal="error: unknown option '{}'",
+        unknown_session="Session {} not found",
+        command="exec",
+    ),
+    "kilo": Cli(
+        accepts(flags="--continue -c --auto --share --thinking",
+                values="--agent --format --session -s --model -m --title"),
+        run_opencode,
+        refusal="kilo run [message..]\n\nUnknown argument: {}",
+        unknown_session="Error: Session not found",
+        command="run",
+    ),
 }  # fmt: skip
-_PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen")
+_PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen", "kimi")
 
 
 def check(run: Invocation) -> str:
     """Refuse combinations that the real CLI refuses; set the prompt; return the session to resume or ""."""
     options, words = run.options, run.words
-    resume = str(options.get("--resume") or options.get("--session") or "")
+    resume = str(options.get("--resume") or options.get("--session") or options.get("--session-id") or "")
     if run.name == "codex" and words[:1] == ["resume"]:
         resume = words[1] if len(words) > 1 else ""
         words = words[2:]
     prompt = (options.get("-p") or options.get("--prompt")) if run.name in _PROMPT_IS_AN_OPTION else " ".join(words)
     run.prompt = str(prompt or "")
-    if run.prompt in ("", "-") and run.name != "cursor-agent":  # as the real ones do
+    if run.prompt in ("", "-") and run.name not in ("cursor-agent", "kimi"):  # as the real ones do
         run.prompt = "" if sys.stdin.isatty() else sys.stdin.read().strip()
     if run.name == "claude":
         streams = options.get("--output-format") == "stream-json"
@@ -408,7 +503,8 @@ def open_session(cli: Cli, run: Invocation, resume: str) -> None:
     if resume and resume not in known:
         fail(cli.unknown_session.format(resume))
     run.resumed = bool(resume)
-    run.session = resume or (f"ses_{uuid.uuid4().hex[:24]}" if run.name == "opencode" else str(uuid.uuid4()))
+    anew = f"ses_{uuid.uuid4().hex[:24]}" if cli.run is run_opencode else str(uuid.uuid4())
+    run.session = resume or anew
     run.prompts = [*known.get(run.session, []), run.prompt]
     known[run.session] = run.prompts
     with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:  # another one may be reading

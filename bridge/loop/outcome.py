@@ -36,7 +36,7 @@ class Outcome:
         plan: the fix plan after the turn; None when there is none.
         session_id: the session that the turn left behind.
         resumed: the turn had been given a session.
-        dead_session: the CLI doesn't know that session.
+        dead_session: the CLI doesn't know that session, or failed without a word when it was to resume it.
         limit: the provider's limit that ended it, or None.
         analysis: of its output, or None.
         changes: by git, or None when nobody asked.
@@ -187,7 +187,9 @@ def build_outcome(
     )
     if outcome.resumed and outcome.failure:
         texts = result.stderr.decode("utf-8", "replace"), analysis.error, analysis.text if result.status else ""
-        outcome = replace(outcome, dead_session=is_dead_session(*texts))
+        mute = result.status > 0 and not analysis.output_length and not result.stderr.strip()
+        told = f"without a word, when it was to resume session {request.session}" if mute else outcome.error
+        outcome = replace(outcome, dead_session=mute or is_dead_session(*texts), error=told)
     return outcome
 
 

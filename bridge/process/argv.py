@@ -99,9 +99,11 @@ def check_sizes(argv: Sequence[str], env: Mapping[str, str]) -> None:
         size = len(os.fsencode(argument)) + 1
         total += size + 8
         if size > MAX_ARGUMENT:
+            cli = find_cli(argv[0])
+            why = f"; {cli.title} takes a prompt as an argument only" if cli and cli.prompt_only_as_argument else ""
             raise ArgumentTooLong(
                 f"argument {number} of {os.path.basename(argv[0])} has {size - 1} bytes; "
-                f"the system allows {MAX_ARGUMENT - 1} (128 KiB less one)\n"
+                f"the system allows {MAX_ARGUMENT - 1} (128 KiB less one){why}\n"
                 "  next: shorten the prompt file, or let it name files for the agent to read"
             )
     total += sum(len(os.fsencode(name)) + len(os.fsencode(value)) + 10 for name, value in env.items())

@@ -20,7 +20,7 @@ from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-CLIS = ("claude", "codex", "opencode", "copilot", "cline", "gemini", "qwen")
+CLIS = ("claude", "codex", "opencode", "copilot", "cline", "gemini", "qwen", "kimi", "pi", "droid", "kilo")
 """The CLIs that can be rehearsed. cursor-agent and amp can't: their agent loop runs on their makers' servers."""
 
 PORT = 18_484

@@ -21,6 +21,7 @@ _SHELLS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "exec_command": lambda command: {"cmd": command},
     "shell_command": lambda command: {"command": command},
     "shell": lambda command: {"command": ["bash", "-c", command]},
+    "Execute": lambda command: {"command": command, "riskLevel": "low", "riskLevelReason": "It is a trial."},
     "local_shell": lambda command: {"command": ["bash", "-c", command]},
     "run_commands": lambda command: {"commands": [command]},
     "execute_command": lambda command: {"command": command, "requires_approval": False},

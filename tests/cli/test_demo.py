@@ -125,7 +125,7 @@ def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subproc
 
 @pytest.mark.parametrize("stand_in", mostly_slow(shipped_drivers(), 2), indirect=True)
 def test_an_unknown_option_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
-    command = {"codex": ["exec"], "opencode": ["run"]}.get(stand_in[2], [])
+    command = {"codex": ["exec"], "droid": ["exec"], "opencode": ["run"], "kilo": ["run"]}.get(stand_in[2], [])
     done = call(stand_in, *command, "--no-such-option", "prompt")
     assert done.returncode == (2 if stand_in[2] == "codex" else 1)
     assert "--no-such-option" in done.stderr
@@ -175,7 +175,9 @@ def test_the_stand_in_needs_the_standard_library_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "stand_in", mostly_slow(["claude-code", "codex", "opencode", "copilot", "gemini", "qwen"], 2), indirect=True
+    "stand_in",
+    mostly_slow(["claude-code", "codex", "opencode", "copilot", "gemini", "qwen", "pi", "droid", "kilo"], 2),
+    indirect=True,
 )
 def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
     stand_in: tuple[Path, dict[str, str], str],
@@ -188,6 +190,9 @@ def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
         "copilot": ["-s"],
         "gemini": ["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"],
         "qwen": ["--output-format", "json", "--approval-mode", "yolo"],
+        "pi": ["--mode", "json", "-p"],
+        "droid": ["exec", "--output-format", "stream-json", "--auto", "high"],
+        "kilo": ["run", "--auto", "--format", "json"],
     }[name]
     program = shutil.which(name, path=env["PATH"])
     assert program is not None

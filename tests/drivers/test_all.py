@@ -208,6 +208,10 @@ class TestEveryDriver:
             '{"type":"tool_use","tool_name":{}}',
             '{"type":"result","status":"success"}',
             '{"msg":[]}',
+            '{"role":"assistant","content":7,"tool_calls":[{"function":{"name":{}}},3]}',
+            '{"type":"message_update","assistantMessageEvent":{"type":"text_delta"}}',
+            '{"type":"tool_execution_start"}',
+            '{"type":"message","role":"assistant","text":[]}',
             '{"type":"message.completed","message":{"content":[{"type":"image"},3]}}',
         ],
     )
@@ -239,11 +243,15 @@ class TestEveryDriver:
             "cursor": [b"Shell", b"read", b"file_edit"],
             "gemini": [b"run_shell_command", b"replace", b"search_file_content"],
             "qwen": [b"run_shell_command", b"edit", b"todo_write"],
+            "kimi": [b"Bash", b"Write", b"TodoList"],
+            "pi": [b"bash", b"write", b"grep"],
+            "droid": [b"Execute", b"ApplyPatch", b"TodoWrite"],
+            "kilo": [b"bash", b"todowrite", b"background_process"],
         }
         assert set(expected[driver]) <= set(patterns)
 
 
-@pytest.mark.parametrize("driver", ["codex", "opencode", "claude-code"])
+@pytest.mark.parametrize("driver", ["codex", "opencode", "claude-code", "pi", "droid", "kilo"])
 @pytest.mark.parametrize("prompt", [b"- [ ] task\n", b"---\ntitle: x\n---\n", b"-p"])
 def test_d15_a_prompt_that_begins_with_a_dash_follows_two_dashes(
     drivers: Drivers, driver: str, prompt: bytes
@@ -252,7 +260,7 @@ def test_d15_a_prompt_that_begins_with_a_dash_follows_two_dashes(
     assert b"--" not in drivers.command(driver, b"ordinary - prompt --")
 
 
-@pytest.mark.parametrize("driver", ["copilot", "gemini", "qwen"])
+@pytest.mark.parametrize("driver", ["copilot", "gemini", "qwen", "kimi"])
 def test_d15_a_prompt_that_begins_with_a_dash_is_joined_to_its_option(drivers: Drivers, driver: str) -> None:
     *before, last = drivers.command(driver, b"- [ ] task\n")
     assert last == b"--prompt=- [ ] task"

@@ -1,6 +1,7 @@
 """Write down again what the pinned CLIs print: ``python -m tests.real.capture`` fills ``captures/``.
 
-The kinds of events in it are written for ``drift``, too; those alone: ``python -m tests.real.capture kinds``.
+``python -m tests.real.capture NAME...`` does some of them. The kinds of events in all are written for ``drift``,
+too; those alone: ``python -m tests.real.capture kinds``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ CLAUDE = ("claude", "--permission-mode", "bypassPermissions", "-p", "--output-fo
 LIVE = ("stream-json", "--verbose", "--include-partial-messages")
 GEMINI = ("gemini", "--approval-mode", "yolo", "--skip-trust", "--output-format")
 QWEN = ("qwen", "--approval-mode", "yolo", "--output-format")
+DROID = ("droid", "exec", "--output-format", "stream-json")
+RISKY = {"command": "touch never", "riskLevel": "medium", "riskLevelReason": "It writes."}
 SCRIPT = [works("one", command="echo OUTPUT-OF-A-TOOL"), says("All is complete, everything is done.")]
 LIMIT = [ModelTurn(status=429, limit="five_hour", resets_in=7200)]
 RUNS: dict[str, tuple[tuple[str, ...], list[ModelTurn]]] = {
@@ -51,13 +54,23 @@ RUNS: dict[str, tuple[tuple[str, ...], list[ModelTurn]]] = {
     "qwen": ((*QWEN, "json", "--prompt", "Do it."), SCRIPT),
     "qwen-live": ((*QWEN, "stream-json", "--include-partial-messages", "--prompt", "Do it."), SCRIPT),
     "cline": (("cline", "-y", "--json", "Do it."), SCRIPT),
+    "kimi": (("kimi", "--output-format", "stream-json", "--prompt", "Do it."), SCRIPT),
+    "pi": (("pi", "--mode", "json", "-p", "Do it."), SCRIPT),
+    "pi-401": (("pi", "--mode", "json", "-p", "Do it."), [ModelTurn(status=401, message="that key is unknown")]),
+    "droid": ((*DROID, "--auto", "high", "Do it."), SCRIPT),
+    "droid-401": ((*DROID, "Do it."), [ModelTurn(status=401, message="that key is unknown")]),
+    "droid-denied": ((*DROID, "Do it."), [ModelTurn(text="I try.", call="Execute", arguments=RISKY)]),
+    "kilo": (("kilo", "run", "--auto", "--format", "json", "Do it."), SCRIPT),
 }
 
 
 def main() -> None:
     """Run each of them once; the folder of the run is written as /home/user."""
     FOLDER.mkdir(exist_ok=True)
-    for name, (argv, turns) in RUNS.items() if sys.argv[1:] != ["kinds"] else ():
+    wanted = sys.argv[1:] or list(RUNS)
+    for name, (argv, turns) in RUNS.items():
+        if name not in wanted:
+            continue
         with tempfile.TemporaryDirectory(prefix="capture-", ignore_cleanup_errors=True) as folder:
             done = Stage(Path(folder)).run(*argv, turns=turns, subscription=name == "claude-limit")
             lines = done.stdout.decode().replace(folder, "/home/user").splitlines(keepends=True)
@@ -74,9 +87,9 @@ def kinds() -> dict[str, list[str]]:
 
 
 def _of_the_maker(line: str) -> bool:
-    """Say whether an event repeats copilot's own instructions to its model, which are none of ours to publish."""
-    kinds = ("user.message", "system.", "session.skills_loaded")
-    return "autopilot_mode" in line or any(f'"type":"{kind}' in line for kind in kinds)
+    """Say whether an event repeats a maker's own instructions to its model, which are none of ours to publish."""
+    kinds = ("user.message", "system.message", "session.skills_loaded")
+    return "autopilot_mode" in line or '"role":"system"' in line or any(f'"type":"{kind}' in line for kind in kinds)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ DRIVERS = {
     "copilot": "copilot",
     "gemini": "gemini",
     "qwen": "qwen",
+    "kimi": "kimi",
+    "pi": "pi",
+    "droid": "droid",
+    "kilo": "kilo",
 }
 AGENTS = ("claude", "codex", "cline")
 PATIENCE = 240.0  # seconds; opencode takes 3, and 50 on a machine that others use as well

@@ -35,7 +35,12 @@ ANSWERS = (
     "gemini-json",
     "qwen",
     "qwen-live",
+    "kimi",
+    "pi",
+    "droid",
+    "kilo",
 )
+ARGUMENT_ONLY = ("kimi",)
 DRIVER_OF = {"claude": "claude-code"}
 
 
@@ -62,7 +67,9 @@ def test_what_a_tool_printed_is_not_what_the_agent_says(name: str) -> None:
     assert 'All is complete, everything is done.\nIt prints "quotes" and `ticks`.' in text
 
 
-@pytest.mark.parametrize("name", ["claude-live", "codex", "opencode", "gemini", "qwen-live"])
+@pytest.mark.parametrize(
+    "name", ["claude-live", "codex", "opencode", "gemini", "qwen-live", "kimi", "pi", "droid", "kilo"]
+)
 def test_the_drivers_filters_show_todays_events_d4(name: str) -> None:
     with Driver.load(DRIVER_OF.get(name.partition("-")[0], name.partition("-")[0])) as driver:
         show = Filter(driver.stream_filter()).apply
@@ -71,7 +78,22 @@ def test_the_drivers_filters_show_todays_events_d4(name: str) -> None:
     assert "OUTPUT-OF-A-TOOL" not in shown
 
 
-@pytest.mark.parametrize("name", ["claude-json", "claude-live", "codex", "opencode", "gemini", "qwen", "qwen-live"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude-json",
+        "claude-live",
+        "codex",
+        "opencode",
+        "gemini",
+        "qwen",
+        "qwen-live",
+        "kimi",
+        "pi",
+        "droid",
+        "kilo",
+    ],
+)
 def test_the_session_is_found_without_asking_the_cli_d5(name: str) -> None:
     path = str(FOLDER / f"{name}.out")
     with Driver.load(
@@ -162,6 +184,7 @@ def test_a_prompt_goes_to_stdin_only_where_a_host_offers_one_d15(
         usual = driver.build_command(str(path), "")
         if offer:
             driver.offer_stdin(offer)
+        moved = moved and name not in ARGUMENT_ONLY
         argv = driver.build_command(str(path), "")
         assert driver.command_stdin() == (prompt if moved else "")
     assert (prompt in argv) is not moved

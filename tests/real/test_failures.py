@@ -14,7 +14,8 @@ driver = pytest.mark.parametrize("driver", DRIVERS)
 ONCE = ("--max-iterations", "1")
 LONG = "A long story that goes on and on. " * 30
 SOON = 15.0  # seconds in which a CLI of a busy machine meets the limit, and the loop begins to wait
-SILENT = ("opencode", "copilot", "qwen")  # D8 and D14: they try for minutes, and say nothing
+SILENT = ("opencode", "copilot", "qwen", "kimi", "droid", "kilo")  # D8 and D14: they try for minutes
+REFUSES = ("claude-code", "codex", "gemini", "kimi", "pi", "droid")  # those that say what a refused key is at once
 
 
 @driver
@@ -23,7 +24,8 @@ def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
         driver, *ONCE, "--timeout", "0.5", turns=[ModelTurn(status=401, message="that key is unknown")]
     )
     assert done.status == 1
-    assert f"failed: exit status {401 % 256 if driver == 'gemini' else 1}" in told(done)
+    failure = {"gemini": f"exit status {401 % 256}", "pi": "it reported an error: 401"}.get(driver, "exit status 1")
+    assert f"failed: {failure}" in told(done)
     assert stage.plan() == "- [ ] one\n- [ ] two\n"
 
 
@@ -34,7 +36,7 @@ def test_three_failures_in_a_row_end_the_loop(stage: Stage) -> None:
     assert "(consecutive_failures)" in told(done)
 
 
-@pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
+@pytest.mark.parametrize("driver", REFUSES)
 def test_a_key_that_is_refused_ends_the_loop_after_one_repetition(stage: Stage, driver: str) -> None:
     turns = [ModelTurn(status=401, message="that key is unknown")]
     done = stage.loop(driver, "--timeout", "0.5", "--retry-delay", "0.1", turns=turns)
@@ -46,7 +48,7 @@ def test_a_key_that_is_refused_ends_the_loop_after_one_repetition(stage: Stage, 
 @pytest.mark.parametrize("status", [500, 529])
 @pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
 def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: str, status: int) -> None:
-    asks = {"claude-code": 2, "codex": 4, "gemini": 1}[driver]  # before it gives up
+    asks = {"claude-code": 2, "codex": 4, "gemini": 1, "pi": 4}[driver]  # before it gives up
     turns = [ModelTurn(status=status)] * asks + both_tasks()
     done = stage.loop(driver, turns=turns)
     assert done.status == 0, told(done)
@@ -54,8 +56,10 @@ def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: s
     assert stage.plan() == "- [x] one\n- [x] two\n"
 
 
-@pytest.mark.parametrize("status", [429, 500, 529])
-@pytest.mark.parametrize("driver", SILENT)
+@pytest.mark.parametrize(
+    ("driver", "status"),
+    [(name, status) for name in SILENT for status in (429, 500, 529) if status == 429 or name in SILENT[:3]],
+)
 def test_a_cli_that_tries_for_ever_is_ended_by_the_loops_timeout_d8(stage: Stage, driver: str, status: int) -> None:
     done = stage.loop(driver, *ONCE, "--timeout", "0.12", turns=[ModelTurn(status=status)])
     assert done.status == 1
@@ -128,6 +132,9 @@ FORGET = {
     "opencode": "rm -rf $HOME/.local/share/opencode",
     "gemini": "rm -rf $HOME/.gemini/tmp/*/chats",
     "qwen": "rm -rf $HOME/.qwen/projects",
+    "kimi": "rm -rf $HOME/.kimi-code/sessions $HOME/.kimi-code/session_index.jsonl",
+    "pi": "rm -rf $HOME/.pi/agent/sessions",
+    "kilo": "rm -rf $HOME/.local/share/kilo",
 }
 
 

@@ -13,12 +13,19 @@ LARGE = '- [ ] "a large prompt"\n' + "A line of a very large prompt: é, $HOME, 
 ODD = '---\ntitle: "it\'s"\n---\n\n- [ ] back\\slash, $HOME, `ticks`, 100 %, é\n\tand a tab'
 
 
-@driver
+@pytest.mark.parametrize("driver", [name for name in DRIVERS if name != "kimi"])
 def test_a_prompt_of_more_than_128_kib_arrives_whole_on_stdin_d15(stage: Stage, driver: str) -> None:
     stage.write("PROMPT.md", LARGE)
     done = stage.loop(driver, turns=[says("Read.", signal=True)])
     assert done.status == 0, told(done)
     assert LARGE in asked(done)[0]
+
+
+def test_a_prompt_of_more_than_128_kib_is_none_for_kimi_d15(stage: Stage) -> None:
+    stage.write("PROMPT.md", LARGE)
+    done = stage.loop("kimi")
+    assert (done.status, list(done.requests)) == (2, [])
+    assert "Kimi Code takes a prompt as an argument only" in told(done)
 
 
 def test_a_large_prompt_goes_into_a_session_that_is_resumed_d15(stage: Stage) -> None:

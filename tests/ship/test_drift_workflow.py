@@ -34,7 +34,7 @@ case $* in
         for each in @anthropic-ai/claude-code/install.cjs opencode-ai/postinstall.mjs cline/postinstall.mjs; do
             echo >"node_modules/$each"
         done
-        for each in claude opencode copilot cline gemini qwen; do
+        for each in claude opencode copilot cline gemini qwen kimi pi droid kilo; do
             printf '#!/bin/sh\\necho 0.0.1\\n' >"node_modules/.bin/$each"
         done
         cp "$CODEX" node_modules/.bin/codex

@@ -79,7 +79,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"|(?:your |the (?:provided )?)?api[ _-]?key (?:is |was |has been )?"
         r"(?:not valid|invalid|incorrect|expired|revoked|disabled)"
         r"|(?:401 )?invalid (?:(?:bearer |access )?token\b|authentication credentials)"
-        r"|authentication[ _](?:error|failed)(?! for)"
+        r"|authentication[ _](?:error|failed)(?! for)|provider\.auth_error"
         r"|401 unauthori[sz]ed|unauthori[sz]ed(?: \(?401\)?)?|401(?= status code|\W*$)",
     ),
     (
@@ -105,7 +105,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
 _ANYWHERE = tuple((reason, lazy(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
-    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning|(?:request )?failed(?: with)?"
+    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning|(?:request )?failed(?: with| to run prompt)?"
     r"|claude ai|cursor|{names})\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
     r"|(?:40[123]\W+)(?!unauth|forbid))*"
 )

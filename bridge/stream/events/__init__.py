@@ -18,8 +18,11 @@ from bridge.stream.events.base import (
     word,
 )
 from bridge.stream.events.claude import Claude, Cursor, Qwen, result_denials, result_usage
+from bridge.stream.events.droid import Droid
 from bridge.stream.events.families import Cline, Codex, Copilot, OpenCode
 from bridge.stream.events.gemini import Gemini
+from bridge.stream.events.kimi import Kimi
+from bridge.stream.events.pi import Pi
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +37,10 @@ FAMILIES: dict[str, type[Family]] = {
     "cline": Cline,
     "copilot": Copilot,
     "gemini": Gemini,
-    "qwen": Qwen,  # before claude: they claim less
+    "kimi": Kimi,
+    "pi": Pi,
+    "droid": Droid,  # from here on before claude: they claim less
+    "qwen": Qwen,
     "cursor": Cursor,
     "claude": Claude,
 }

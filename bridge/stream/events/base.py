@@ -51,8 +51,7 @@ class Answer:
     """What a CLI's output says.
 
     Attributes:
-        family: ``claude``, ``cursor``, ``codex``, ``opencode``, ``copilot``, ``cline``, ``gemini``, ``qwen``,
-            ``json`` (one object of no known CLI) or ``text``.
+        family: a key of `FAMILIES` (``claude``, ``codex``, ...), ``json`` (one object of no known CLI) or ``text``.
         text: all the assistant's own text in order, newlines as they were (trap T4): never tool output,
             the user's prompt, thinking, or what a sub-agent said.
         final_text: the result, or the last message.
@@ -245,7 +244,7 @@ class Family(ABC):
 
 # -- fields ------------------------------------------------------------------------------------------
 
-_SHELLS = ("bash", "run_shell_command")
+_SHELLS = ("bash", "run_shell_command", "execute")
 
 
 def kind(event: JsonObject) -> str:

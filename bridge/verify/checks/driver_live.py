@@ -7,8 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bridge.clis import known_clis
-from bridge.contract import driver_contract
+from bridge.clis import find_cli, known_clis
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import prompt_text
 from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option
@@ -182,7 +181,7 @@ def _is_output(word: str, line: Sequence[str]) -> bool:
 
 _FORMAT = re.compile(r"(--(?:output-)?format|--output|-o)(?:=(.*))?", re.DOTALL)
 _EVENTS = re.compile(r"stream|event|ndjson|jsonl|delta", re.IGNORECASE)
-_WITHOUT_DRIVER = ("droid", "goose")
+_WITHOUT_DRIVER = ("goose",)
 
 
 def _prints_one_document(name: str) -> bool:
@@ -223,9 +222,14 @@ def live_prints_events(probe: DriverProbe) -> Iterator[Problem]:
 
 
 def _is_passed_through(name: str) -> bool:
-    """Whether the contract has a driver of this CLI whose live command is the ordinary one."""
-    drivers = driver_contract().drivers.values()
-    return any(name in known.cli for known in drivers if known.in_contract and known.live == "passthrough")
+    """Whether the live command of the driver that ships is the ordinary one, so that its json are events."""
+    cli = find_cli(name)
+    return (
+        cli is not None
+        and cli.driver is not None
+        and cli.driver.live == "passthrough"
+        and not cli.json_is_one_document
+    )
 
 
 def _format(line: Sequence[str]) -> str | None:
