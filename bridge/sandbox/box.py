@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.errors import SandboxUnavailable
+from bridge.errors import BridgeError, SandboxUnavailable
+from bridge.files import ANYWHERE, read_bytes
 from bridge.git.immune import program
 from bridge.process.ask import ask
 from bridge.sandbox.boxed import Boxed, boxed, clear
@@ -18,8 +20,7 @@ from bridge.sandbox.probes import probe
 from bridge.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.sandbox.guard import Guard
     from bridge.sandbox.settings import Wishes
@@ -127,7 +128,12 @@ class Box:
                 return os.fsdecode(ran.out.removesuffix(b"\n")) if ran.ok else ""
 
             own, common, tree = map(found, ("--absolute-git-dir", "--git-common-dir", "--show-toplevel"))
-            if not own:
+
+            def worktree(config: str) -> str:
+                words = ["config", "--file", config, "core.worktree"]
+                return os.fsdecode(ask([git, *words], cwd="/", env=env, patience=_PATIENCE).out.removesuffix(b"\n"))
+
+            if not own or not _says_so(own, common, tree, worktree):
                 return Git()
             words = ["--list", "--show-origin", "-z"]
             ran = ask([git, "config", *words], cwd=self.project, env=env, patience=_PATIENCE)
@@ -182,6 +188,28 @@ class Box:
         self.contents([], env)
         if (problem := probe(self.wanted, self._outside(env))) is not None:
             raise SandboxUnavailable(f"--sandbox {self.wanted.provider}: {problem}")
+
+
+def _says_so(own: str, common: str, tree: str, worktree: Callable[[str], str]) -> bool:
+    """Whether a git folder itself says that this is its work tree: a ``.git`` that an agent wrote could name any.
+
+    Args:
+        own, common: of the work tree, and of all work trees.
+        tree: the top of the work tree; '': there is none.
+        worktree: gives what the configuration at a path says of the work tree, such as a submodule's.
+    """
+    if not tree:
+        return False
+    tree, own, common = (os.path.realpath(each) for each in (tree, own, common))
+    if own == os.path.join(tree, ".git"):
+        return common == own
+    if common == own:
+        return os.path.realpath(os.path.join(own, worktree(os.path.join(own, "config")) or ".")) == tree
+    try:
+        back = os.fsdecode(read_bytes(Path(own, "gitdir"), root=ANYWHERE).strip())
+    except (OSError, BridgeError):
+        return False
+    return common == os.path.dirname(os.path.dirname(own)) and os.path.realpath(back) == os.path.join(tree, ".git")
 
 
 def _named(listed: Sequence[str], top: str) -> list[str]:

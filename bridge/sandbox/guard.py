@@ -212,7 +212,7 @@ class Guard:
             return f"the turn had set the setuid or setgid bit of {name}: undone"
         if self._is_gits(path, found):
             kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
-            return f"the turn had made {name}, which has git run programs: moved to {self._shown(kept)}"
+            return f"the turn had made {name}, by which git would go: moved to {self._shown(kept)}"
         if (
             not stat.S_ISREG(found.st_mode)
             and not stat.S_ISLNK(found.st_mode)
@@ -224,8 +224,11 @@ class Guard:
         return ""
 
     def _is_gits(self, path: str, found: os.stat_result) -> bool:
-        """Whether it has git run something when a user works in that repository, which the turn has left so."""
+        """Whether it has git run something when a user works in that repository, or makes the project another one's
+        work tree."""
         folder, name = os.path.split(path)
+        if name == ".git" and folder == self._top and path not in self._seen:
+            return True
         above, inner = os.path.split(folder)
         if inner == "rebase-merge":
             return name == "git-rebase-todo" and _COMMANDS.search(look(path).data or b"exec ") is not None

@@ -284,9 +284,7 @@ def test_a_repository_that_a_turn_makes_has_git_run_nothing(project: Path, tmp_p
 
     lines = said(project, tmp_path, plant)
     made = (f"{inner}/.git/{each}".removeprefix("./") for each in ("config", "hooks/post-commit", "commondir"))
-    assert {line.split(", which has git run programs")[0] for line in lines} == {
-        f"the turn had made {e}" for e in made
-    }
+    assert {line.split(", by which git would go")[0] for line in lines} == {f"the turn had made {e}" for e in made}
     _run(project / inner, "git", "status")
 
 
@@ -418,3 +416,37 @@ def test_a_loop_undoes_tells_of_it_and_goes_on(tmp_path: Path) -> None:
     assert not (project.folder / ".claude/settings.json").exists()
     done = project.run("run", "--max-iterations", "1")
     assert (project.folder / ".claude/settings.json").exists()  # without a box it is the agent's
+
+
+def test_a_git_file_that_a_turn_plants_leads_into_no_other_repository(tmp_path: Path) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    (project / ".ralph/logs").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", other], check=True)
+    plant = f"gitdir: {other}/.git\n"
+    lines = said(project, tmp_path, lambda: (project / ".git").write_text(plant))
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("the turn had made .git, by which git would go: moved to ")
+    assert not (project / ".git").exists()
+    (project / ".git").write_text(plant)  # one that was there before the loop
+    contents = Box(project, Wishes(provider="bwrap")).contents(
+        ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
+    )
+    assert not [each for each in contents.policy.writable if each.startswith(str(other))]
+
+
+def test_a_work_tree_and_a_submodule_have_the_folders_of_git_that_are_theirs(tmp_path: Path) -> None:
+    def git(*words: str | Path, cwd: Path = tmp_path) -> None:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
+        subprocess.run(["git", *identity, *words], cwd=cwd, check=True, capture_output=True)
+
+    top, inner = tmp_path / "top", tmp_path / "inner"
+    for each in (top, inner):
+        git("init", "-q", each)
+        git("commit", "-q", "--allow-empty", "-m", "first", cwd=each)
+    git("submodule", "add", "-q", inner, "sub", cwd=top)
+    git("worktree", "add", "-q", tmp_path / "tree", cwd=top)
+    for project, folder in ((tmp_path / "tree", top / ".git"), (top / "sub", top / ".git/modules/sub")):
+        contents = Box(project, Wishes(provider="bwrap")).contents(
+            ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
+        )
+        assert str(folder) in contents.policy.writable, project
