@@ -301,6 +301,8 @@ def preview(opened: Opened) -> int:
         files = (f"{os.path.join(boxed.folder, name)}:\n{text}" for name, text in boxed.files.items())
         lines = [*lines, f"variables in the box: {', '.join(sorted(boxed.inside))}", *files]
         what = Command(boxed.argv, what.stdin)
+    if begun is not None and begun[1].gates is not None:
+        lines = [*lines, f"before it is complete: {begun[1].gates.shown}"]
     say(*lines)
     write(what if isinstance(what, bytes) else _shell_line(what.argv, what.stdin))
     return 0
