@@ -29,7 +29,7 @@ test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments; properties at random (SEED=... for the same)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
 
 real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
 	vendor/install

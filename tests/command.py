@@ -64,8 +64,8 @@ def run_bytes(
 
 
 def _at_the_start(env: Mapping[str, str]) -> dict[str, str]:
-    """What Python looks at before any of ours runs."""
-    decided = {name: value for name, value in env.items() if name.startswith(_DECIDED_AT_THE_START)}
+    """What Python looks at before any of ours runs; what is empty counts as unset."""
+    decided = {name: value for name, value in env.items() if value and name.startswith(_DECIDED_AT_THE_START)}
     return {name: value for name, value in decided.items() if name != "PYTHONPATH"}
 
 

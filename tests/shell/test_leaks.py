@@ -72,12 +72,12 @@ def difference(folder: Path, act: Callable[[], None]) -> dict[str, int]:
     return {what: after[what] - before[what] for what in before}
 
 
-def of_session(session: int) -> list[int]:
+def of_sessions(sessions: set[int]) -> list[int]:
     found = []
-    for process in psutil.process_iter(["pid", "status"]):
-        with contextlib.suppress(OSError):
-            if os.getsid(process.pid) == session and process.info["status"] != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError, psutil.NoSuchProcess):
+            if os.getsid(pid) in sessions and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                found.append(pid)
     return found
 
 
@@ -103,7 +103,7 @@ def test_nothing_is_left(bash: str, temporary: Path, path: str, isolated: bool) 
             sessions.append(shell.pid)
 
     assert difference(temporary, act) == ZERO
-    assert [pid for session in sessions for pid in of_session(session)] == []
+    assert of_sessions(set(sessions)) == []
 
 
 def test_nothing_is_left_by_other_ends(bash: str, temporary: Path) -> None:

@@ -22,6 +22,7 @@ from bridge.setups.frankbria.opening import open_loop, policy
 from bridge.setups.frankbria.policy import FrankbriaState
 from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
+from tests import command
 from tests.command import MAIN
 from tests.setups.bmalph.inside import Time
 from tests.setups.frankbria.installation import Home
@@ -206,18 +207,9 @@ class Project:
             with closing(running) as events:
                 return Run(list(events), told, log, clock)
 
-    def run(self, *words: str, stdin: int = subprocess.DEVNULL, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[str]:
         """``ralph-bridge run``, as a process."""
-        done = subprocess.run(
-            [*MAIN, "run", *words],
-            cwd=self.path,
-            env=self.home.environment(**env),
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = command.run(["run", *words], cwd=self.path, env=self.home.environment(**env), stdin=stdin)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
@@ -105,11 +104,7 @@ def test_a_2_leaves_the_wait_for_a_limit(project: Project) -> None:
         '{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"session limit reached"}'
     )
     project.claude(otherwise=f"echo '{limit}'; exit 1")
-    reading, writing = os.pipe()
-    os.write(writing, b"2\n")
-    done = project.run(stdin=reading)
-    os.close(reading)
-    os.close(writing)
+    done = project.run(stdin=b"2\n")
     assert (done.returncode, project.status) == (0, ("api_limit_exit", "stopped", "api_5hour_limit"))
     assert "1: wait until it ends, 2: leave" in done.stdout
 
