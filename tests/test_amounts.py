@@ -123,7 +123,7 @@ def test_a_time_that_no_loop_had_is_no_time(text: str) -> None:
 
 
 def test_a_tally_only_grows() -> None:
-    tally = Tally(Caps(max_cost=1), Spent(session="s", session_counts=(MOST, MOST, MOST)))
+    tally = Tally(Caps(max_cost=1), Spent(sessions=(("s", (MOST, MOST, MOST)),)))
     before = tally.spent
     for text in INSANE:
         reader = Reader()
@@ -145,12 +145,14 @@ def test_a_forged_record_of_a_run_is_read(tmp_path: Path, text: str) -> None:
     spent = dict.fromkeys(Spent._fields, value)
     lists = ([value] * 3, [value], value, [[value]] * 5)
     for counts in lists:
-        record = {**run, "turn": value, "spent": {**spent, "session_counts": counts}, "caps": {"max_cost": value}}
+        sessions = [["s", counts], counts, value]
+        record = {**run, "turn": value, "spent": {**spent, "sessions": sessions}, "caps": {"max_cost": value}}
         (tmp_path / ".ralph_bridge.json").write_text(json.dumps(record))
         found = read_run(tmp_path)
         assert isinstance(found, RunRecord)
         assert found.spent[:2] == NOTHING[:2]
-        assert (found.turn, found.caps, found.spent.session_counts) == (0, {}, NOTHING.session_counts)
+        assert (found.turn, found.caps) == (0, {})
+        assert all(each == ("s", (0.0, 0.0, 0.0)) for each in found.spent.sessions)
 
 
 @pytest.mark.parametrize("text", INSANE)

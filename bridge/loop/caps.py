@@ -177,10 +177,10 @@ class Tally:
     def _used(self, record: TurnRecord, usage: Usage, *, resumed: bool) -> TurnRecord:
         counts: tuple[float | None, ...] = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
         if usage.cumulative and record.session and None not in counts[:2]:
-            before, so_far = self.spent, tuple(count or 0.0 for count in counts)
-            self.spent = before._replace(session=record.session, session_counts=so_far)
-            if record.session == before.session:
-                pairs = zip(counts, before.session_counts, strict=True)
+            before = dict(self.spent.sessions).get(record.session)
+            self.spent = self.spent.with_session(record.session, tuple(count or 0.0 for count in counts))
+            if before is not None:
+                pairs = zip(counts, before, strict=True)
                 counts = tuple(None if now is None else max(now - then, 0) for now, then in pairs)
             elif resumed:  # nobody has counted that session: which part is this turn's can't be known
                 counts = None, None, None

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TURNS, RUNS = "turns.jsonl", "runs.jsonl"
 MOST_BYTES = 8 * 1024 * 1024
 KEPT = 2
+SESSIONS = 8
+"""Sessions that are counted side by side: of a loop's own tool, those that stand in for it, a reviewer."""
 
 Result = Literal["success", "failed", "timeout", "limit", "interrupted"]
 RESULTS: tuple[str, ...] = get_args(Result)
@@ -92,16 +94,19 @@ class Spent(NamedTuple):
         cost_usd, tokens: in and out; of turns that reported any.
         hour: the clock hour that was counted last, as ``2026112219``; '' before the first turn.
         hour_tokens: used in it.
-        session: the session that was counted last, of a tool whose count grows over a whole session; or ''.
-        session_counts: tokens in, out and cached of that session so far.
+        sessions: of tools whose counts grow over a whole session: its id, and tokens in, out and cached so far; of
+            the last few, the newest at the end.
     """
 
     cost_usd: float = 0.0
     tokens: float = 0.0
     hour: str = ""
     hour_tokens: float = 0.0
-    session: str = ""
-    session_counts: tuple[float, ...] = (0.0, 0.0, 0.0)
+    sessions: tuple[tuple[str, tuple[float, ...]], ...] = ()
+
+    def with_session(self, session: str, counts: tuple[float, ...]) -> Spent:
+        others = tuple(each for each in self.sessions if each[0] != session)
+        return self._replace(sessions=(*others, (session, counts))[-SESSIONS:])
 
     def with_turn(self, record: TurnRecord, now: datetime) -> Spent:
         tokens, hour = (record.input_tokens or 0) + (record.output_tokens or 0), timestamps.hour(now.timestamp())
@@ -113,7 +118,7 @@ class Spent(NamedTuple):
         )
 
     def anew(self) -> Spent:
-        """What the next run begins with that doesn't go on with this one: its hour and its session are the same."""
+        """What the next run begins with that doesn't go on with this one: hour and sessions are the same."""
         return self._replace(cost_usd=0.0, tokens=0.0)
 
 

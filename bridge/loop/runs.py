@@ -18,7 +18,7 @@ from bridge import timestamps
 from bridge.amounts import amount, whole
 from bridge.errors import BridgeError
 from bridge.files import LEFTOVER, make_folder
-from bridge.loop.records import NOTHING, Spent
+from bridge.loop.records import NOTHING, SESSIONS, Spent
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, identify
 from bridge.records import delete, read_object, usable, write_json
@@ -126,10 +126,14 @@ def read_run(folder: Path) -> RunRecord | None:
 def _spent(found: Any) -> Spent:
     if not isinstance(found, dict):
         return NOTHING
-    counts = found.get("session_counts")
-    given = [float(amount(each) or 0) for each in (*counts, 0, 0, 0)[:3]] if isinstance(counts, list) else [0.0] * 3
     cost, tokens, hour = (float(amount(found.get(name)) or 0) for name in ("cost_usd", "tokens", "hour_tokens"))
-    return Spent(cost, tokens, str(found.get("hour")), hour, str(found.get("session") or ""), tuple(given))
+    return Spent(cost, tokens, str(found.get("hour")), hour, tuple(_counts(found.get("sessions"))))
+
+
+def _counts(found: Any) -> Iterator[tuple[str, tuple[float, ...]]]:
+    for each in found[-SESSIONS:] if isinstance(found, list) else ():
+        if isinstance(each, list) and len(each) == 2 and isinstance(each[1], list):
+            yield str(each[0]), tuple(float(amount(count) or 0) for count in (*each[1], 0, 0, 0)[:3])
 
 
 def begin_run(

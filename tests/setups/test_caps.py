@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop.caps import Caps, Tally
-from bridge.loop.records import Spent, TurnRecord
+from bridge.loop.records import SESSIONS, Spent, TurnRecord
 from bridge.stream.events.base import Usage
 
 if TYPE_CHECKING:
@@ -175,6 +175,19 @@ def test_a_thread_s_count_is_cumulative_and_a_turn_s_is_the_difference() -> None
     strange = Tally(Caps())  # nobody has counted what came before
     assert strange.add(_turn(), Usage(9100, 210, 5000, cumulative=True), NOON, resumed=True).input_tokens is None
     assert strange.untold == {"cost"}
+
+
+def test_each_of_two_threads_in_turn_has_its_own_count() -> None:
+    tally = Tally(Caps())
+    turns = [("a", 100), ("b", 1000), ("a", 150), ("b", 1700), ("a", 155)]
+    used = [
+        tally.add(_turn(session), Usage(count, 0, cumulative=True), NOON, resumed=number > 1).input_tokens
+        for number, (session, count) in enumerate(turns)
+    ]
+    assert used == [100, 1000, 50, 700, 5]
+    for number in range(100):
+        tally.add(_turn(f"thread {number}"), Usage(1, 1, cumulative=True), NOON)
+    assert len(tally.spent.sessions) == SESSIONS
 
 
 def test_prices_make_money_of_tokens_only_where_the_tool_tells_none() -> None:
