@@ -111,10 +111,11 @@ class Tracing(Observer):
             span = next((self._spans[key][0] for key in reversed(self._spans) if not key.startswith(TOOL)), None)
         if span is None:
             return {}
-        found: dict[str, str] = {}
-        _W3C.inject(found, trace.set_span_in_context(span))
-        state = found.get("tracestate", "")
-        return {"TRACEPARENT": found["traceparent"]} | ({"TRACESTATE": state} if state or self._stale else {})
+        context = span.get_span_context()
+        # Of the flags the first alone: some readers refuse a version 00 that has others.
+        parent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & 1:02x}"
+        state = context.trace_state.to_header()
+        return {"TRACEPARENT": parent} | ({"TRACESTATE": state} if state or self._stale else {})
 
     def problems(self) -> Iterator[str]:
         if self._closed:

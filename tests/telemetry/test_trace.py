@@ -93,7 +93,7 @@ def test_a_run_is_a_tree_of_turns_with_their_tools(make_project: MakeProject, re
     assert (tool.failed, tool.attributes["gen_ai.tool.name"]) == (True, "Bash")
 
     for number, turn in enumerate((first, failed, last), 1):
-        assert _env(project, number)["TRACEPARENT"].split("-")[1:3] == turn.traceparent.split("-")
+        assert _env(project, number)["TRACEPARENT"] == f"00-{turn.traceparent}-01"
     assert b"hidden" not in receiver.bodies
     assert {headers["authorization"] for _, _, headers in receiver.got} == {"Basic hidden-key"}
     assert receiver.resource()["service.name"] == "ralph-bridge"
