@@ -26,8 +26,8 @@ SCRIPTS = [
     *(resources.shipped("drivers") / driver.file for driver in driver_contract().drivers.values()),
     *sorted(resources.shipped("agents").glob("*.sh")),
 ]
-QUICK = ("claude-code", "codex")
-"""The scripts that are tried in `make test`; the others are in `make test-slow`."""
+QUICK = ("claude-code",)
+"""What is tried in `make test`, or the first that a scenario applies to; the others are in `make test-slow`."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
