@@ -429,6 +429,8 @@ class _Loop(Generic[S, O]):
                     self.active.renew()
                     yield from self._tell(event)
                     self._take_look(event)
+                    if outcome is not None and self.handler.stopped():
+                        return True  # the next look at the loop's files ends it
             yield from self._undone(number)
         refused = self.gates.refuses(decision, outcome)
         if (document := self.gates.document()) is not None:

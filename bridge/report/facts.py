@@ -44,7 +44,7 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
 def turn_row(turn: TurnRecord) -> tuple[str, ...]:
     """The cells of a turn, as `TURN_COLUMNS` names them."""
     return (
-        str(turn.turn),
+        f"{turn.turn} {turn.kind}".strip(),
         timestamps.clock(turn.began),
         duration(turn.seconds),
         turn.result,

@@ -8,7 +8,11 @@ import shlex
 import signal
 from typing import TYPE_CHECKING
 
+from tests import examples
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.examples import Project
 
 CHECK = "echo checked >> $KEPT/checks; test -e mended || { echo 'nothing is mended' >&2; false; }"
@@ -234,3 +238,14 @@ def test_check_and_review_by_turns(night: Project) -> None:
     assert noted(night)[-1] == "", loop.said
     assert reviews(night) >= 2, loop.said
     night.readable()
+
+
+def test_wiggum_stop_ends_a_check_too(tmp_path: Path) -> None:
+    with examples.project(examples.EXAMPLES["wiggum-driver"], tmp_path) as made:
+        made.turns(otherwise=done(made))
+        check = 'echo $$ > "$KEPT/left.check"; exec sleep 300'
+        loop = made.start("--check", check, KEPT=str(made.kept))
+        loop.until(lambda: made.left(), "it checks")
+        assert made.run("wiggum", "stop").returncode == 0
+        assert loop.finished() == 130, loop.said
+        assert made.alive() == []
