@@ -31,6 +31,7 @@ SECTIONS = {
     "Watch": {
         "status": ("bridge.cli.status", "Show the state of this project's loop."),
         "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
+        "tell": ("bridge.cli.tell", "Send the running loop a message for its next turn; pause it."),
         "report": ("bridge.cli.report", "Report what a run was: turns, time, tokens, cost, commits."),
     },
     "Scripts": {

@@ -14,7 +14,7 @@ from bridge.cli._help import json_option
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, print_json, show
 from bridge.loop.standstill import REASONS
-from bridge.wording import duration, tame
+from bridge.wording import duration, one_line, plural, tame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,20 @@ def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
         found.append(("process", f"{seen['holder']['pid']}{began}"))
     if seen["last"]:
         found.append(("last", seen["last"]))
-    return found
+    if seen["pause"] and seen["state"] != "waiting":
+        found.append(("paused", f"before the next turn, at most until {_local(seen['pause'])}"))
+    return found + message_rows(seen)
+
+
+_SHOWN = 5
+
+
+def message_rows(seen: dict[str, Any]) -> list[tuple[str, str]]:
+    """Rows for what the next turn is to be told."""
+    texts = [("leave alone: " if each["skip"] else "") + each["text"] for each in seen["messages"]]
+    rows = [("message", one_line(text, 200)) for text in texts[:_SHOWN]]
+    more = len(texts) - _SHOWN
+    return rows + ([("", f"and {plural(more, 'further message')}; `ralph-bridge tell --list`")] if more > 0 else [])
 
 
 def standing(seen: dict[str, Any], now: float) -> str:

@@ -44,6 +44,7 @@ __all__ = [
     "LoopEnded",
     "LoopEvent",
     "LoopInterrupted",
+    "MessageGiven",
     "Notice",
     "OutputText",
     "ProgramEnded",
@@ -127,6 +128,17 @@ class ToolChanged(Notice):
     tool: str
     before: str
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageGiven(Notice):
+    """The turn that begins is given a message of the loop's user.
+
+    Attributes:
+        message: its text, as it was sent.
+    """
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

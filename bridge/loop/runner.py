@@ -29,6 +29,7 @@ from bridge.loop.events import (
     LoopEnded,
     LoopEvent,
     LoopInterrupted,
+    MessageGiven,
     Notice,
     OutputText,
     ReviewStands,
@@ -45,6 +46,7 @@ from bridge.loop.events import (
 )
 from bridge.loop.gates import Asked, Gates
 from bridge.loop.handler import Turn, WallClock
+from bridge.loop.inbox import Inbox, without, words_for
 from bridge.loop.notify import Notifier
 from bridge.loop.observers import Observer, RunFacts
 from bridge.loop.outcome import Outcome, answer_of
@@ -56,6 +58,7 @@ from bridge.loop.standstill import Standstill, WorkWatch, sentence
 from bridge.loop.store import CREW, REVIEW
 from bridge.records import read_object
 from bridge.turn.tool import Command, CommandBuilt, run_turn
+from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from bridge.git.tree import TreeState
     from bridge.loop.active import ActiveRun
     from bridge.loop.handler import Clock, TurnHandler
+    from bridge.loop.inbox import Message
     from bridge.loop.plan import Plan
     from bridge.loop.policy import Policy
     from bridge.loop.settings import LoopSettings
@@ -142,6 +146,7 @@ class _Loop(Generic[S, O]):
             self.reviewer = Reviewer(wanted, settings, folder, logs, self.repository, clock.now)
         self.gates = Gates(settings, logs, self.reviewer)
         self.reviews: list[tuple[TurnRecord, Outcome]] = []
+        self.inbox = Inbox(logs)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
@@ -158,6 +163,8 @@ class _Loop(Generic[S, O]):
             if not self.crew.alone:
                 self.crew.take_over(read_object(self.store.folder / CREW), self._now())
             self.gates.take_over(read_object(self.store.folder / REVIEW))
+            before = self.active.before
+            self.inbox.begin(goes_on=before is not None and before.end is None)
             notices = [*self.handler.open(self.active)]
             if self.reviewer is not None and self.reviewer.name == self.tool.name:
                 notices.append(f"the review is by the tool of the loop itself, {self.tool.name}")
@@ -300,7 +307,10 @@ class _Loop(Generic[S, O]):
                 continue
             self._keep_reviews()
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
-                decision = self._capped() or self.crew.wait(self._now()) or (yield from self._iterate(plan))
+                now = self._now()
+                decision = (
+                    self._capped() or self._paused(now) or self.crew.wait(now) or (yield from self._iterate(plan))
+                )
             if decision.verdict is Verdict.CONTINUE and decision.wait and (capped := self._capped()):
                 decision = capped  # rather than wait for a turn that may not start
             if decision.verdict is not Verdict.CONTINUE:
@@ -310,8 +320,23 @@ class _Loop(Generic[S, O]):
     def _capped(self) -> Decision | None:
         return self.settings.caps.reached(self.tally.spent, self.tally.untold, self.clock.now())
 
+    def _paused(self, now: float) -> Decision | None:
+        most = self.settings.limits.max_seconds  # then the policy has its say, which may be a last turn
+        return None if most is not None and self._elapsed() >= most else self.inbox.wait(now)
+
+    def _given(self) -> Generator[LoopEvent, None, tuple[Message, ...]]:
+        """Take what its user has sent to the turn that begins."""
+        messages = self.inbox.next()
+        for each in messages:
+            text = f"this turn is given the message: {one_line(each.text, 300)}"
+            yield from self._tell(MessageGiven(text, message=each.text))
+        return messages
+
     def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
+        skipped = self.inbox.skipped()
+        plan = without(plan, skipped)
         yield from self._change_tools(plan)
+        messages = yield from self._given()
         sessions = self.settings.resume and self.tool.supports_sessions()
         session = self.crew.session(self.tool.name, self.state.session_id) if sessions else None
         tree = self.repository.look()
@@ -319,7 +344,7 @@ class _Loop(Generic[S, O]):
         request = replace(
             self.handler.begin_turn(self.state, plan, session),
             first=not self.turned,
-            added=self.gates.words,
+            added="\n\n".join(filter(None, (self.gates.words, words_for(messages, skipped)))),
             timeout=self._turn_seconds(),
             on_start=self.active.program,
             on_output=self.handler.show,
@@ -351,6 +376,8 @@ class _Loop(Generic[S, O]):
         if not result.shown and (words := answer_of(outcome)):
             yield from self._tell(OutputText(request.number, words))
         real = self.handler.check(outcome, turn)
+        if real.failure is None or real.timed_out:  # else it may not have come to hear of them
+            self.inbox.done(messages)
         before, own_session = self.state, self.state.session_id
         outcome = self.crew.took(self.tool.name, real, self._now(), own_session=own_session)
         self.gates.ran(outcome)
@@ -557,6 +584,8 @@ class _Loop(Generic[S, O]):
         self.active.waiting(Pause(reason, decision.detail, until.timestamp()))
         try:
             while left > 0 and not self.handler.stopped() and not (most is not None and self._elapsed() >= most):
+                if self.inbox.goes_on(reason, self._now()):
+                    break
                 yield from self._tell(
                     Waiting(self.state.iteration, reason, decision.detail, until, left, first, self.state)
                 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.files import stays_inside
+from bridge.loop.inbox import Inbox
 from bridge.loop.lock import standing
 from bridge.loop.logs import last_words
 from bridge.loop.runs import read_run
@@ -94,7 +95,8 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
     ``session``: a session keeps it going), turn (under way, or the last one), tool, holder{pid, since, command},
     waiting{reason, detail, until}, ended{reason, at, detail} (of a killed one the reason is None, and `at` its last
-    sign of life), last (the last sentence of the agent while it is at work).
+    sign of life), last (the last sentence of the agent while it is at work),
+    messages and pause (what waits for its next turn, see :meth:`bridge.loop.inbox.Inbox.overview`).
     """
     where = standing(loop.state)  # first: a loop writes its files before it lets go of its lock
     seen, older = loop.own.overview(loop.project, loop.setup, loop.state, now)
@@ -109,6 +111,7 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     common["last"] = last_words(*loop.texts) if common["state"] == "running" else None
     if "stale" in seen:
         common["stale"] = seen["stale"] and not where.running
+    common |= Inbox(loop.logs).overview(now, running=common["running"])
     return seen | {"setup": loop.kind} | common
 
 

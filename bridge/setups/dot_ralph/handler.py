@@ -21,6 +21,7 @@ from bridge.loop.events import (
     LoopEnded,
     LoopEvent,
     LoopInterrupted,
+    MessageGiven,
     Notice,
     ReviewTurnEnded,
     ReviewTurnStarted,
@@ -29,6 +30,7 @@ from bridge.loop.events import (
     Waiting,
 )
 from bridge.loop.handler import TurnHandler
+from bridge.loop.inbox import PAUSED
 from bridge.loop.logs import Level
 from bridge.loop.outcome import Outcome, build_outcome, left_session
 from bridge.loop.policy import LIMITS, Verdict
@@ -192,7 +194,7 @@ def _progress(facts: Facts) -> Lines:
 
 def _waiting(facts: Facts) -> Lines:
     event = facts.event
-    if event.first and event.reason in (*LIMITS, "retry"):
+    if event.first and event.reason in (*LIMITS, "retry", PAUSED):
         until = event.until.strftime("%Y-%m-%d %H:%M:%S")
         yield "WARN", f"Waiting until {until} ({event.reason}): {event.detail}"
 
@@ -246,7 +248,7 @@ _LINES: dict[type[LoopEvent], Callable[[Facts], Iterable[tuple[Level, str]]]] = 
     RunProgress: _progress,
     Waiting: _waiting,
     DenialHelp: lambda facts: (("WARN", line) for line in facts.event.text.split("\n") if line),
-    **dict.fromkeys((Notice, ToolChanged), lambda facts: (("WARN", facts.event.text),)),
+    **dict.fromkeys((Notice, ToolChanged, MessageGiven), lambda facts: (("WARN", facts.event.text),)),
     **dict.fromkeys((CheckStarted, ReviewTurnStarted), lambda facts: (("INFO", str(facts.event)),)),
     ReviewTurnEnded: lambda facts: (
         ("WARN" if facts.event.opinion.findings != () else "SUCCESS", str(facts.event)),

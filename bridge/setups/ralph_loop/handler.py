@@ -21,6 +21,7 @@ from bridge.loop.events import (
     LogLine,
     LoopEnded,
     LoopInterrupted,
+    MessageGiven,
     Notice,
     ProgramEnded,
     ReviewTurnEnded,
@@ -182,6 +183,8 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
                 return self._lines(session_log.waits(event.detail, event.until))
             case CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded():
                 return self._lines(str(event))
+            case MessageGiven():
+                self._log.line(event.text)
             case Notice() if event.text.startswith(f"{CAPTURE} is cut"):
                 self._log.line(event.text)
             case LoopEnded():

@@ -1,0 +1,109 @@
+"""A word into the running loop: its next turn is given it, once; and a pause, and a task left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.examples import Project
+
+
+def hears(night: Project) -> str:
+    """What a turn does that notes all that it is told, as arguments or on stdin."""
+    del night
+    return 'printf "%s\\n" "$@" > "$kept/turn.$turn/told"; timeout 5 cat >> "$kept/turn.$turn/told"'
+
+
+def told(night: Project, number: int) -> str:
+    return night.of_turn(number, "told")
+
+
+def inbox(night: Project) -> Path:
+    return night.state / night.example.kind.logs / "inbox"
+
+
+def test_the_next_turn_is_given_a_message_once(night: Project) -> None:
+    night.turns(f"{hears(night)}; {night.held}", f"{hears(night)}; work", f"{hears(night)}; work")
+    loop = night.start("--max-iterations", "3")
+    night.wait_until_up()
+    for text in ("Mind the zebra.", "And the giraffe \x1b[2J."):
+        assert night.run("tell", text).returncode == 0
+    assert [each["text"] for each in night.status()["messages"]] == ["Mind the zebra.", "And the giraffe \x1b[2J."]
+    shown = night.run("status").stdout
+    assert "Mind the zebra." in shown
+    assert "\x1b[2J" not in shown + night.run("tell", "--list").stdout
+    night.let_go()
+    assert loop.finished() == night.example.used_up, loop.said
+    assert ["zebra" in told(night, each) for each in (1, 2, 3)] == [False, True, False]
+    assert told(night, 2).index("zebra") < told(night, 2).index("giraffe \x1b[2J")
+    assert "Mind the zebra." in night.logged()
+    assert night.status()["messages"] == []
+    night.readable()
+
+
+def test_a_turn_that_is_killed_or_fails_has_not_had_it(night: Project) -> None:
+    night.turns(f"{hears(night)}; hang", f"{hears(night)}; fail", f"{hears(night)}; work", f"{hears(night)}; work")
+    night.state.mkdir(parents=True, exist_ok=True)
+    kept = night.run("tell", "Mind the zebra.", "--setup", night.example.setup)
+    assert kept.returncode == 0, kept.stderr
+    assert "no loop is at work" in kept.stderr
+    night.hanging().kill()
+    loop = night.start("--max-iterations", "2")
+    loop.finished()
+    assert ["zebra" in told(night, each) for each in (1, 2, 3, 4)] == [True, True, True, False], loop.said
+
+
+def test_a_pause_holds_the_loop_before_its_next_turn_until_it_is_over(night: Project) -> None:
+    night.turns(night.held, "work")
+    loop = night.start("--max-iterations", "2")
+    night.wait_until_up()
+    assert night.run("tell", "--pause").returncode == 0
+    assert night.status()["pause"] is not None
+    night.let_go()
+    waiting = night.status_when(lambda seen: seen["state"] == "waiting")["waiting"]
+    assert waiting["reason"] == "paused"
+    assert "ralph-bridge tell --resume" in night.run("status").stdout
+    assert night.begun() == 1
+    assert night.run("tell", "--resume").returncode == 0
+    assert loop.finished() == night.example.used_up, loop.said
+    assert night.begun() == 2
+    assert night.status()["pause"] is None
+
+
+def test_a_paused_loop_ends_by_a_signal_and_the_next_one_is_not_paused(night: Project) -> None:
+    night.turns(night.held, "work", "work")
+    loop = night.start("--max-iterations", "2")
+    night.wait_until_up()
+    night.run("tell", "--pause")
+    night.let_go()
+    night.status_when(lambda seen: seen["state"] == "waiting")
+    os.kill(loop.pid, signal.SIGTERM)
+    loop.finished()
+    assert night.begun() == 1
+    again = night.start("--max-iterations", "1")
+    again.finished()
+    assert night.begun() > 1 or night.example.counts_on, again.said
+
+
+def test_what_an_agent_plants_there_holds_nobody_up(night: Project) -> None:
+    folder = inbox(night)
+    name = f"{time.time_ns():020}-{'0' * 8}"
+    night.turns(f"{hears(night)}; work", f"{hears(night)}; work")
+    folder.mkdir(parents=True)
+    (folder.parent / "far").write_text("")
+    (folder / f"{name}.text").symlink_to("/etc/passwd")
+    os.mkfifo(folder / f"{name[:-1]}1.text")
+    (folder / f"{name[:-1]}2.text").mkdir()
+    (folder / f"{name[:-1]}3.text").write_bytes(b"\xff\x00zebra" + b"x" * 100_000)
+    (folder / "README").write_text("giraffe")
+    (folder / "pause").write_text("")
+    os.utime(folder / "pause", (4e9, 4e9))
+    loop = night.start("--max-iterations", "1")
+    assert loop.finished() == night.example.used_up, loop.said
+    assert "root:" not in told(night, 1)
+    assert "giraffe" not in told(night, 1)
