@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from bridge import timestamps
-from bridge.amounts import amount, whole
+from bridge.amounts import whole
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import MARGIN, Decision, LoopState, Verdict, session_after
 from bridge.session_id import validate_session_id
 from bridge.stream.analysis import Limit, PermanentReason, is_overload
-from bridge.wording import one_line
+from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +37,9 @@ OVERLOAD_SECONDS, OVERLOAD_TURNS = 300.0, 6
 
 _FARTHEST = 8 * 86_400.0
 """Seconds: a limit that is said to last longer is looked at then all the same."""
+
+_NOT_STARTED = 127
+"""Exit status of a turn whose program could not be started."""
 
 _PAID = (PermanentReason.NO_CREDIT, PermanentReason.SUBSCRIPTION_ENDED)
 
@@ -142,20 +145,31 @@ def real_limit(outcome: Outcome) -> Limit | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempts:
-    """What the plan's next open task has cost so far: turns, and failures in a row."""
+    """What the plan's next open task has cost so far.
+
+    Attributes:
+        task: '': no plan names one.
+        turns: on it; without a task nobody can say what they were for.
+        failures: failed turns in a row.
+        hard: it has proved too hard for the loop's own tool, and stays so until it is done; where there is no task,
+            until a turn goes well.
+    """
 
     task: str = ""
     turns: int = 0
     failures: int = 0
+    hard: bool = False
 
     def at(self, task: str) -> Attempts:
         return self if task == self.task else Attempts(task=task)
 
-    def after(self, outcome: Outcome, *, limited: bool) -> Attempts:
-        if limited:
-            return self
-        failed = outcome.failure is not None
-        return replace(self, turns=self.turns + 1, failures=self.failures + 1 if failed else 0)
+    def after(self, outcome: Outcome, most: int) -> Attempts:
+        """Take in a turn that no limit ended; `most`: turns or failures, 0: any number."""
+        turns, failures = self.turns + 1, self.failures + 1 if outcome.failure is not None else 0
+        hard = 0 < most <= max(failures, turns if self.task else 0)
+        return replace(
+            self, turns=turns, failures=failures, hard=hard or (self.hard and (failures > 0 or bool(self.task)))
+        )
 
 
 # -- the tools ---------------------------------------------------------------------------------------
@@ -219,17 +233,16 @@ class Crew:
         return next((name for name in self._order() if self._standings[name].until <= now), None)
 
     def _order(self) -> list[str]:
-        hard = [self._reserves.escalate.name] if self._reserves.escalate and self._is_hard() else []
+        hard = [self._reserves.escalate.name] if self._reserves.escalate and self._attempts.hard else []
         return [*hard, self.own.name, *(each.name for each in self._reserves.fallback)]
-
-    def _is_hard(self) -> bool:
-        return max(self._attempts.turns, self._attempts.failures) >= self._reserves.after > 0
 
     def why(self, name: str, now: float) -> str:
         """Say why it is this one's turn."""
-        if self._reserves.escalate and name == self._reserves.escalate.name and self._is_hard():
-            task = one_line(self._attempts.task, 80)
-            return f"{self._attempts.turns} turns have not done {task!r}" if task else "turns in a row have failed"
+        if self._reserves.escalate and name == self._reserves.escalate.name and self._attempts.hard:
+            task, failed = one_line(self._attempts.task, 80), plural(self._attempts.failures, "turn")
+            if 0 < self._reserves.after <= self._attempts.failures or not task:
+                return f"{failed} in a row failed"
+            return f"{plural(self._attempts.turns, 'turn')} did not get {task!r} done"
         limited = [each for each in self._order() if self._standings[each].until > now]
         if limited and self._order().index(limited[0]) < self._order().index(name):
             stands = self._standings[limited[0]]
@@ -258,7 +271,12 @@ class Crew:
             return outcome
         stands = self._standings[name] = self._standings[name].after(outcome, now)
         limited = stands.until > now
-        self._attempts = self._attempts.after(outcome, limited=limited)
+        if not limited:
+            self._attempts = self._attempts.after(outcome, self._reserves.after)
+        if name != self.own.name and outcome.status == _NOT_STARTED:  # a failed turn; others go on
+            until = now + PROBES[min(stands.probes, len(PROBES) - 1)]
+            why = one_line(outcome.error or "its program could not be started", 200)
+            self._standings[name] = replace(stands, until=until, why=why, probes=stands.probes + 1)
         if limited and (limit := real_limit(outcome)) is None:
             limit = Limit("usage", None, stands.why)
         if limited:
@@ -295,6 +313,7 @@ class Crew:
                 "task": self._attempts.task,
                 "turns": self._attempts.turns,
                 "failures": self._attempts.failures,
+                "hard": self._attempts.hard,
             },
         }
 
@@ -314,6 +333,7 @@ class Crew:
         if isinstance(attempts, dict):
             self._attempts = Attempts(
                 task=str(attempts.get("task") or ""),
-                turns=int(amount(attempts.get("turns")) or 0),
-                failures=int(amount(attempts.get("failures")) or 0),
+                turns=whole(attempts.get("turns")) or 0,
+                failures=whole(attempts.get("failures")) or 0,
+                hard=attempts.get("hard") is True,
             )
