@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from bridge.sandbox.policy import Provider
 
 pytestmark = pytest.mark.real
-DRIVERS = ("claude-code", "codex", "opencode", "gemini", "qwen")
+DRIVERS = ("claude-code", "codex", "opencode", "gemini", "qwen", "kimi", "pi")
 HERE, NAME = f"127.0.0.1:{PORT}", "model.example"
+CONFIGURED = (
+    ".codex/config.toml",
+    ".config/opencode/opencode.json",
+    ".qwen/settings.json",
+    ".kimi-code/config.toml",
+    ".pi/agent/models.json",
+)
 ASKED = ("IS_SANDBOX", "DISABLE_AUTOUPDATER", "OPENCODE_DISABLE_AUTOUPDATE")
 """What a rehearsal tells the CLIs, and in a box the CLI's own file has to."""
 
@@ -39,7 +46,7 @@ def run(stage: Stage, provider: Provider, *words: str) -> RehearsalResult:
     env = dict.fromkeys(ASKED, "")
     words = ("run", "--sandbox", provider, *words)
     if provider == "srt":
-        for path in (".codex/config.toml", ".config/opencode/opencode.json", ".qwen/settings.json"):
+        for path in CONFIGURED:
             text = (stage.home / path).read_text()
             (stage.home / path).write_text(text.replace(HERE, NAME))
         env |= {name: value.replace(HERE, NAME) for name, value in stage.env().items() if HERE in value}
