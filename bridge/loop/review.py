@@ -39,7 +39,7 @@ FINDINGS = ".ralph_bridge.review.md"
 
 _NOTHING = "NO ISSUES FOUND"
 _MOST, _LONGEST = 50, 300
-_DIFF_BYTES, _LINES = 60_000, 60
+_DIFF_BYTES, _LINES, _FILES = 60_000, 60, 500
 _PROMPT = ".ralph_bridge.review_prompt.md"
 _FINDING = re.compile(
     r"\s*(?:[-*•]|\d+[.)])?\s*[*_`\[(]*(?P<file>[^\s:`*](?:[^:`*]*[^\s:`*])?):(?P<line>[1-9]\d{0,6})(?:[-\u2013:]\d+)?"
@@ -284,13 +284,14 @@ class Reviewer:
 
     def _changes(self) -> str:
         """What has changed since the last review: commits, files, and as much of the differences as has room."""
-        git, own = self._repository, self._repository.own("exclude")
-        base = self.base or git.empty_tree()
+        git, base = self._repository, self.base or self._repository.empty_tree()
         span = f"{self.base}..HEAD" if self.base else "HEAD"
         commits = git.run("log", "--format=%h %s", f"--max-count={_LINES}", span, "--").out
-        stat = git.run("diff", "--stat", base, "--", ".", *own).out
-        diff = git.run("diff", base, "--", ".", *own).out
-        new = git.run("ls-files", "--others", "--exclude-standard", "--", ".", *own).out
+        listed = self._work("diff", "--name-only", "--no-renames", "-z", base, "--", ".")
+        files = [f":(top,literal){path}" for path in listed[:_FILES]]
+        stat = git.run("diff", "--stat", base, "--", *files).out if files else b""
+        diff = git.run("diff", base, "--", *files).out if files else b""
+        new = os.fsencode("\n".join(self._work("ls-files", "--full-name", "--others", "--exclude-standard", "-z")))
         if not (commits or stat or new):
             return "Nobody has said what has changed: look at the project's files."
         cut = f"\n[... {len(diff) - _DIFF_BYTES} bytes are left out ...]" if len(diff) > _DIFF_BYTES else ""
@@ -302,6 +303,13 @@ class Reviewer:
         )
         shown = (f"{title}:\n{_lines(text)}" for title, text in parts if text.strip())
         return "\n\n".join(shown) + cut
+
+    def _work(self, *words: str) -> list[str]:
+        """The paths that git lists, from the top of the repository, without the loop's own files."""
+        return [each for each in os.fsdecode(self._repository.run(*words).out).split("\0") if self._is_work(each)]
+
+    def _is_work(self, path: str) -> bool:
+        return bool(path) and self._repository.is_work(path)
 
 
 def _lines(text: bytes) -> str:

@@ -119,6 +119,7 @@ def test_a_loop_is_not_complete_before_a_review_finds_nothing(night: Project) ->
     first = (night.kept / "review.1" / "arguments").read_text()
     assert "read-only" in first.split("\n"), first
     assert "work.txt" in first
+    assert ".ralph_bridge" not in first, "the loop's own files are no work"
 
 
 def test_reviews_end_when_their_rounds_are_used_up(night: Project) -> None:
