@@ -53,6 +53,7 @@ class LoopOptions(TypedDict, total=False):
     sandbox_env: Sequence[str]
     sandbox_network: str | None
     sandbox_image: str | None
+    model: str | None
     fallback: str | None
     escalate: str | None
     check: str | None
@@ -135,6 +136,7 @@ class Loop(EventStream[LoopEnded]):
             sandbox_write, sandbox_env: folders that it may write to, variables that it gets, beside its own.
             sandbox_network: ``on``, ``off``, or hosts, separated by commas (srt).
             sandbox_image: of a container (docker, podman), with the CLI in it; default: this machine's programs.
+            model: that the driver's CLI is to use, and how hard that is to think: ``opus``, ``gpt-5:high``.
             fallback: tools for the turns while those before them are at a limit: ``driver:codex,agent:claude``.
             escalate: a tool for what so many turns have not done: ``3:driver:claude-code@opus``.
             check: a command that has to succeed before the loop is complete, such as ``make test``.

@@ -300,7 +300,9 @@ def preview(opened: Opened) -> int:
     if begun is not None and isinstance(what, Command) and (boxed := in_box(what, begun[1])) is not None:
         files = (f"{os.path.join(boxed.folder, name)}:\n{text}" for name, text in boxed.files.items())
         lines = [*lines, f"variables in the box: {', '.join(sorted(boxed.inside))}", *files]
-        what = Command(boxed.argv, what.stdin)
+        what = Command(boxed.argv, what.stdin, note=what.note)
+    if isinstance(what, Command) and what.note:
+        lines = [*lines, f"note: {what.note}"]
     if begun is not None and begun[1].gates is not None:
         lines = [*lines, f"before it is complete: {begun[1].gates.shown}"]
     say(*lines)

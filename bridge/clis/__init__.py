@@ -79,6 +79,22 @@ class Believed(NamedTuple):
     keys: tuple[str, ...]
 
 
+class ModelOptions(NamedTuple):
+    """How a CLI is told which model it is to use, and how hard that is to think.
+
+    model: spellings of the option, the one to use first: ``--model``, or with a key of its value: ``-c model=``.
+    effort: likewise; empty: it has none. efforts: what that may be.
+    behind: names of the sub-command that the options stand behind; empty: they stand behind the program.
+    variable: that the agent which ships for it reads a model from; '': none does.
+    """
+
+    model: tuple[str, ...]
+    effort: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    variable: str = ""
+
+
 class Cli(NamedTuple):
     """What is known of a coding CLI.
 
@@ -90,6 +106,7 @@ class Cli(NamedTuple):
         packages: what npm calls it, today's name first. The pin of the first is in ``vendor/package.json``.
         family: of its output, a key of :data:`bridge.stream.events.FAMILIES`.
         driver: the one that ships, or None.
+        models: how it is told its model; None: it can't be.
         provider: who runs its models, by the names of telemetry's conventions; '': none of them, or any.
         cached_apart: the tokens that it reads from a cache, or writes to one, aren't in its count of tokens in.
         reports_cost, reports_tokens: whether its output says so; of a CLI that nobody looked at: yes.
@@ -126,6 +143,7 @@ class Cli(NamedTuple):
     family: str
     packages: tuple[str, ...] = ()
     driver: DriverCapabilities | None = None
+    models: ModelOptions | None = None
     provider: str = ""
     cached_apart: bool = False
     reports_cost: bool = True
@@ -169,6 +187,8 @@ def build_cli(name: str, fields: Mapping[str, Any]) -> Cli:
         given["driver"] = DriverCapabilities(**names, **driver)
     if sandbox := given.get("own_sandbox"):
         given["own_sandbox"] = OwnSandbox(**sandbox)
+    if models := given.get("models"):
+        given["models"] = ModelOptions(**models)
     given["believed"] = tuple(Believed(**each) for each in given.get("believed", ()))
     given["drifts"] = tuple(KnownDrift(**each) for each in given.get("drifts", ()))
     return Cli(name=name, **given)
@@ -195,7 +215,8 @@ def shipped_drivers() -> Mapping[str, DriverCapabilities]:
 
 
 def cli_of_script(name: str) -> Cli | None:
-    """Give the CLI of a driver that ships, or of an agent that is called as its program."""
+    """Give the CLI of a driver that ships, or of an agent that is called as its program; ``@MODEL`` aside."""
+    name, _, _ = name.partition("@")
     ours = (cli for cli in known_clis().values() if cli.driver is not None and cli.driver.name == name)
     return next(ours, None) or known_clis().get(name)
 

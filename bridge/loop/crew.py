@@ -197,8 +197,10 @@ class Crew:
         """Load them.
 
         Raises:
-            bridge.errors.BridgeError: one can't be loaded, or its CLI isn't there.
+            bridge.errors.BridgeError: one can't be loaded, or its CLI isn't there, or can't be told its model.
         """
+        if self._settings.model:
+            self.own.try_model()
         with ExitStack() as stack:
             for candidate in self._reserves.candidates:
                 if candidate.name not in self._tools:

@@ -24,16 +24,20 @@ if TYPE_CHECKING:
     from bridge.turn.driver import DriverTool
     from bridge.turn.tool import Command, Event, TurnRequest, TurnResult
 
-VARIABLES = {"fallback": "RALPH_BRIDGE_FALLBACK", "escalate": "RALPH_BRIDGE_ESCALATE"}
+VARIABLES = {
+    "model": "RALPH_BRIDGE_MODEL",
+    "fallback": "RALPH_BRIDGE_FALLBACK",
+    "escalate": "RALPH_BRIDGE_ESCALATE",
+}
 """Option to the variable that sets it."""
 
 OPTIONS = tuple(VARIABLES)
-"""Those of a run that are about further tools."""
+"""Those of a run that are about the model and further tools."""
 
 _READING = "Read,Glob,Grep"
 """Of drivers that have a list of tools."""
 
-_MODEL = re.compile(r"[\w./:@+\[\]-]+")
+_MODEL = re.compile(r"[\w./@~][\w./:@~+\[\]-]*(?<!:)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +47,17 @@ class ToolSpec:
     Attributes:
         kind: of the script.
         script: its name, or its path.
-        model, effort: that its CLI is to use; '': as it does by itself.
+        model: that its CLI is to use, ``NAME[:EFFORT]``; '': as it does by itself.
     """
 
     kind: Literal["driver", "agent"]
     script: str
     model: str = ""
-    effort: str = ""
 
     @property
     def name(self) -> str:
         """As records call it: ``driver codex@gpt-5:high``."""
-        model = f"@{self.model}" if self.model else ""
-        return f"{self.kind} {Path(self.script).stem}{model}{f':{self.effort}' if self.effort else ''}"
+        return f"{self.kind} {Path(self.script).stem}{f'@{self.model}' if self.model else ''}"
 
 
 def parse_tool(text: str, where: str) -> ToolSpec:
@@ -75,13 +77,31 @@ def parse_tool(text: str, where: str) -> ToolSpec:
     if not colon or kind not in ("driver", "agent"):
         kind, rest = "driver", text.strip()
     script, at, model = rest.partition("@")
-    model, _, effort = model.partition(":")
     if not script or (at and not model) or (model and not _MODEL.fullmatch(model)):
         raise ConfigurationError(
             f"{where} {text!r}: expected [driver:|agent:]NAME[@MODEL[:EFFORT]]\n"
             "  next: such as driver:codex, agent:claude, or driver:claude-code@haiku"
         )
-    return ToolSpec(kind, script, model, effort)  # type: ignore[arg-type]
+    return ToolSpec(kind, script, model)  # type: ignore[arg-type]
+
+
+def model_of(options: RunOptions, env: Mapping[str, str] | None = None) -> str:
+    """Give the model that the loop's own tool is to use, ``NAME[:EFFORT]``; '': as it does by itself.
+
+    Args:
+        options: of the run.
+        env: of this process; None: os.environ.
+
+    Raises:
+        ConfigurationError: it can't be the name of one.
+    """
+    env = os.environ if env is None else env
+    model = (env.get(VARIABLES["model"], "") if options.model is None else options.model).strip()
+    if model and not _MODEL.fullmatch(model):
+        raise ConfigurationError(
+            f"--model {model!r}: expected NAME[:EFFORT]\n  next: such as opus, gpt-5:high, or openai/gpt-5"
+        )
+    return model
 
 
 def reserves_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Reserves | None:
@@ -95,7 +115,7 @@ def reserves_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Re
         ConfigurationError: a value that makes no sense.
     """
     env = os.environ if env is None else env
-    asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in VARIABLES}
+    asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in ("fallback", "escalate")}
     fallback = tuple(
         _candidate(parse_tool(each, "--fallback"), options) for each in asked["fallback"].split(",") if each
     )
@@ -126,7 +146,7 @@ def open_tool(
     Raises:
         bridge.errors.BridgeError: it can't be loaded, or its CLI isn't there.
     """
-    loop = replace(loop, arguments=(), stdin=False)
+    loop = replace(loop, arguments=(), stdin=False, model=spec.model)
     with TemporaryDirectory(prefix="ralph-bridge-") as folder:
         if spec.kind == "agent":
             from bridge.setups.plain.opening import agent_of
@@ -151,7 +171,8 @@ def open_tool(
                 argv = build_command(driver, loop, prompt.name).argv
             if not (loop.box and loop.box.has_programs):
                 resolve(argv, cwd=loop.project, env=loop.environment)
-            yield Guest(DriverTool(driver, loop, spec.name), spec.name, Path(folder), reads_only=reads_only)
+            name = replace(spec, model="").name
+            yield Guest(DriverTool(driver, loop, name), spec.name, Path(folder), reads_only=reads_only)
 
 
 class Guest(Tool):

@@ -147,6 +147,8 @@ class RunOptions:
         None, "--sandbox-network", "on|off|HOSTS", "Whether the box reaches the network.  [default: on]")
     sandbox_image: str | None = _option(
         None, "--sandbox-image", "NAME", "A container's image, the CLI in it.  [default: this machine's programs]")
+    model: str | None = _option(
+        None, "--model", "NAME[:EFFORT]", "The model that the driver's CLI is to use, such as opus or gpt-5:high.")
     fallback: str | None = _option(
         None, "--fallback", "TOOL[,TOOL]",
         "Tools for the turns while those before them are at a limit, such as driver:codex.")

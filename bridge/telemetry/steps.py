@@ -193,7 +193,7 @@ def cli_of(event: IterationStarted) -> Cli | None:
 
 
 def _started(event: IterationStarted, about: About) -> Iterator[Step]:
-    cli, tool = about.cli, about.run.tool.split(" in ")[0].rpartition(" ")[2]
+    cli, tool = about.cli, about.run.tool.split(" in ")[0].rpartition(" ")[2].partition("@")[0]
     agent = cli.name if cli else tool
     attributes: dict[str, object] = {
         "gen_ai.operation.name": "invoke_agent",

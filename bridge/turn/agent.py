@@ -19,6 +19,7 @@ from bridge.process.leftovers import MARK
 from bridge.sandbox.own import without_own
 from bridge.shell.protocol import quote
 from bridge.turn.logs import TurnLog
+from bridge.turn.model import refuse_for_agent
 from bridge.turn.tool import (
     Command,
     HookText,
@@ -72,6 +73,7 @@ class AgentTool(Tool):
         self._settings = settings
         self._as_controller = as_controller
         self._end_line = end_line
+        refuse_for_agent(agent, settings.model)
         self._began = int(time.time())
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(settings.project))}")

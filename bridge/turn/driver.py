@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from contextlib import closing, nullcontext, suppress
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bridge.errors import (
@@ -20,6 +21,7 @@ from bridge.process.argv import check_sizes, os_arguments, resolve
 from bridge.process.leftovers import MARK
 from bridge.process.program import Program
 from bridge.turn.logs import TurnLog
+from bridge.turn.model import with_model
 from bridge.turn.progress import last_sentence, may_name_tool, tool_in
 from bridge.turn.tool import (
     Command,
@@ -33,7 +35,7 @@ from bridge.turn.tool import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -97,14 +99,14 @@ def build_command(
 
     Raises:
         bridge.errors.HookError: a hook of the driver failed.
-        ConfigurationError: it built no command.
+        ConfigurationError: it built no command; its CLI can't be told the model.
     """
     live = settings.live and driver.supports_live_output()
     driver.set("CLAUDE_USE_CONTINUE", "true" if settings.resume else "false")
     if live:
         # The live transform adds options that the CLI only accepts together with JSON output.
         driver.set("CLAUDE_OUTPUT_FORMAT", "json")
-    stdin = ""
+    stdin = note = ""
     if isinstance(driver, _OnStdin):
         driver.offer_stdin("true" if settings.stdin else "auto")
     argv = driver.build_command(prompt, context, session or "")
@@ -116,9 +118,13 @@ def build_command(
         raise ConfigurationError(f"there is no command to run: {hook} empty")
     if isinstance(driver, _OnStdin):
         stdin = driver.command_stdin()
+    arguments: Sequence[str] = settings.arguments
+    if settings.model:
+        argv, arguments, note = with_model(argv, settings.model, arguments)
     if len(argv) > 1 and argv[1].startswith("-"):  # else a sub-command, whose options come behind it
-        argv = [argv[0], *settings.arguments, *argv[1:]]
-    return Command(os_arguments(argv), stdin.encode("utf-8", "surrogateescape") if stdin else None, live)
+        argv = [argv[0], *arguments, *argv[1:]]
+    words = stdin.encode("utf-8", "surrogateescape") if stdin else None
+    return Command(os_arguments(argv), words, live, note=note)
 
 
 def in_box(command: Command, settings: TurnSettings, env: Mapping[str, str] | None = None) -> Boxed | None:
@@ -144,14 +150,14 @@ class DriverTool:
     Args:
         driver: builds the commands.
         settings: of the turns.
-        name: such as ``driver codex``.
+        name: such as ``driver codex``; the model that is asked for stands behind it.
     """
 
     def __init__(self, driver: LoopDriver, settings: TurnSettings, name: str = "driver") -> None:
         self.driver = driver
-        self.name = name
+        self.name = f"{name}@{settings.model}" if settings.model else name
         self._settings = settings
-        self._filter_fails = False
+        self._filter_fails = self._noted = False
 
     def supports_sessions(self) -> bool:
         return self.driver.supports_sessions()
@@ -190,6 +196,15 @@ class DriverTool:
             return Command(broken=str(error) if isinstance(error, HookError) else first_line(error))
         return command
 
+    def try_model(self) -> None:
+        """See whether the CLI can be told its model; what else is wrong is the first turn's to tell.
+
+        Raises:
+            ConfigurationError: it can't.
+        """
+        with suppress(HookError), NamedTemporaryFile(prefix="ralph-bridge-") as prompt:
+            build_command(self.driver, self._settings, prompt.name)
+
     def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
         """Run the command, and let go of nothing until its whole process group has ended.
 
@@ -198,6 +213,9 @@ class DriverTool:
             bridge.errors.BridgeError: a file can't be written, the process doesn't end.
         """
         live = None
+        if command.note and not self._noted:
+            self._noted = True
+            yield Notice(command.note)
         if command.live and not self._filter_fails:
             live = yield from live_filter(self.driver.stream_filter, self._settings)
         show = (live.show if live else lambda _line, _seconds: b"") if command.live else None

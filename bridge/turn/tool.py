@@ -106,6 +106,7 @@ class TurnSettings:
         hook_seconds: how long a hook of an agent may take before and after its program.
         arguments: words behind the program's name, in front of those of the driver.
         stdin: the prompt is given there, by a driver that knows how.
+        model: that a driver's CLI is to use, ``NAME[:EFFORT]``; '': as it does by itself.
         box: what turns run in; None: this machine.
     """
 
@@ -121,6 +122,7 @@ class TurnSettings:
     hook_seconds: float = 600.0
     arguments: tuple[str, ...] = ()
     stdin: bool = False
+    model: str = ""
     box: Box | None = None
 
     @property
@@ -138,12 +140,14 @@ class Command:
         stdin: what it reads there; None: nothing.
         live: its events are shown as they come.
         broken: why it can't be run, or ''.
+        note: what is to be said of it, or ''.
     """
 
     argv: tuple[str, ...] = ()
     stdin: bytes | None = None
     live: bool = False
     broken: str = ""
+    note: str = ""
 
 
 # -- what comes out ----------------------------------------------------------------------------------
@@ -263,6 +267,9 @@ class Tool(Protocol):
 
     def supports_sessions(self) -> bool:
         return False
+
+    def try_model(self) -> None:
+        """See whether it can be told the model that is asked for; raises ConfigurationError if it can't."""
 
     def prepare(self, request: TurnRequest) -> Command: ...
 

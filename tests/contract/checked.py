@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from bridge.clis import Believed, Cli, DriverCapabilities, KnownDrift, OwnSandbox
+from bridge.clis import Believed, Cli, DriverCapabilities, KnownDrift, ModelOptions, OwnSandbox
 from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep, contract_of
 from bridge.errors import ConfigurationError
 
@@ -144,13 +144,17 @@ def _misfit_cli(where: str, name: str, fields: Any) -> Iterator[str]:
         yield f"{where}: {fields!r} is no mapping"
         return
     yield from _misfit(
-        Cli, where, {"name": name, **fields}, without=("driver", "own_sandbox", "believed", "drifts")
+        Cli, where, {"name": name, **fields}, without=("driver", "models", "own_sandbox", "believed", "drifts")
     )
     if name not in (fields.get("programs") or ()):
         yield f"{where}: programs doesn't hold {name}, the name of the file"
     if driver := fields.get("driver"):
         of_the_cli = {"display_name": fields.get("title"), "file": "", "cli": fields.get("programs")}
         yield from _misfit(DriverCapabilities, f"{where}: driver", {**driver, **of_the_cli})
+    if models := fields.get("models"):
+        yield from _misfit(ModelOptions, f"{where}: models", models)
+        if bool(models.get("effort")) != bool(models.get("efforts")):
+            yield f"{where}: models: effort and efforts go together"
     if sandbox := fields.get("own_sandbox"):
         yield from _misfit(OwnSandbox, f"{where}: own_sandbox", sandbox)
     for key, kind in (("believed", Believed), ("drifts", KnownDrift)):

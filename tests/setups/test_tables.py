@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.clis import known_clis
 from bridge.setups import kinds
 from bridge.setups.options import OPTIONS
 
@@ -65,7 +66,22 @@ def settings_table(keys: Sequence[SettingKey]) -> str:
     return "\n".join(rows)
 
 
-TABLES = {"options.md": options_table} | {
+def models_table() -> str:
+    rows = ["| CLI | `--model NAME` | `:EFFORT` | efforts | its agent |", "|---|---|---|---|---|"]
+    for cli in known_clis().values():
+        options = cli.models
+        words = [_as_given(spellings) for spellings in (options.model, options.effort)] if options else ["", ""]
+        efforts = ", ".join(options.efforts) if options else ""
+        agent = f"`--set {options.variable}=NAME`" if options and options.variable else ""
+        rows.append("| " + " | ".join((cli.title, *words, efforts, agent)) + " |")
+    return "\n".join(rows)
+
+
+def _as_given(spellings: Sequence[str]) -> str:
+    return f"`{spellings[0]}{'' if spellings[0].endswith('=') else ' '}…`" if spellings else ""
+
+
+TABLES = {"options.md": options_table, "models.md": models_table} | {
     page: lambda name=name: settings_table(kinds()[name].settings())  # type: ignore[misc]
     for name, page in PAGES.items()
 }

@@ -16,6 +16,7 @@ from bridge.loop.plan import whole_characters
 from bridge.process.argv import os_arguments, resolve
 from bridge.process.program import Program
 from bridge.stream.events import read_output
+from bridge.turn.model import with_model
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -142,7 +143,7 @@ def review(
     committed = repository.stat(last_head or "HEAD~5", "HEAD", lines=20)
     context = review_context(committed, repository.stat("HEAD", lines=10))
     try:
-        argv = _command(driver, prompt, context, settings.allowed_tools)
+        argv = _command(driver, prompt, context, settings.allowed_tools, turns.model)
     except BridgeError as error:
         yield Notice(f"no review: {str(error).splitlines()[0]}")
         return
@@ -153,10 +154,11 @@ def review(
     yield ReviewEnded(turn.request.number, found, head, output, status)
 
 
-def _command(driver: LoopDriver, prompt: str, context: str, usual_tools: str) -> tuple[str, ...]:
+def _command(driver: LoopDriver, prompt: str, context: str, usual_tools: str, model: str) -> tuple[str, ...]:
     driver.set("CLAUDE_ALLOWED_TOOLS", "Read,Glob,Grep")
     try:
-        return os_arguments(driver.build_command(prompt, context, ""))
+        argv = driver.build_command(prompt, context, "")
+        return os_arguments(with_model(argv, model)[0] if model else argv)
     finally:
         driver.set("CLAUDE_ALLOWED_TOOLS", usual_tools)
 

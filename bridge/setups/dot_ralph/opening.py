@@ -15,7 +15,7 @@ from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
-from bridge.setups.crew import reserves_of
+from bridge.setups.crew import model_of, reserves_of
 from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.dot_ralph.folder import protected as protected_in
 from bridge.setups.gates import gates_of
@@ -97,6 +97,7 @@ def loop_settings(
         resume=settings.session_continuity,
         env=env,
         files=own_files(folder),
+        model=model_of(options, env if user is None else user),
         reserves=reserves_of(options, env if user is None else user),
         gates=gates_of(options, env if user is None else user),
         poll_seconds=settings.poll_seconds,

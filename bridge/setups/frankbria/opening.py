@@ -214,7 +214,8 @@ def open_loop(
 
     named = options.script("driver")
     if named is None:
-        claude = ClaudeCommands(settings, folder.project, agents_env)
+        own = replace(settings, model="", effort="") if loop.model else settings  # the option comes before them
+        claude = ClaudeCommands(own, folder.project, agents_env)
         find_program(claude.words, cwd=folder.project, env=agents_env)
         version = "" if settings.dry_run else installed_version(claude.words, folder.project, agents_env)
         if is_older(version, settings.claude_min_version):

@@ -73,7 +73,9 @@ class AgentLoop(_Plain):
         from bridge.loop.plan import context_for
         from bridge.loop.policy import LoopState
         from bridge.setups.plain.handler import PlainFiles, agent_prompt
+        from bridge.turn.model import refuse_for_agent
 
+        refuse_for_agent(self.agent, self.loop.model)
         plan = PlainFiles(self.loop.project).read_plan()
         return (), agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
 

@@ -12,7 +12,7 @@ from bridge.loop.policy import Limits
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
-from bridge.setups.crew import reserves_of
+from bridge.setups.crew import model_of, reserves_of
 from bridge.setups.dot_ralph import folder
 from bridge.setups.gates import gates_of
 from bridge.telemetry import observers
@@ -71,6 +71,7 @@ def loop_settings(
         env=env,
         observers=observers(options.telemetry, content=options.telemetry_content),
         box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
+        model=model_of(options, env),
         reserves=reserves_of(options, env),
         gates=gates_of(options, env),
         files=FILES,

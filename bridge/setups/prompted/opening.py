@@ -12,6 +12,7 @@ from bridge.loop.settings import night, numbers
 from bridge.resources import os_text
 from bridge.setups.model import Opened
 from bridge.setups.plain.settings import FILES, SAMPLES, loop_settings
+from bridge.turn.model import refuse_for_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -56,6 +57,7 @@ class PromptedLoop(Opened):
             return (f"{end.detail}: no turn would be run",), b""
         prompt = self.job.prompt(1)
         if not isinstance(self.script, Driver):
+            refuse_for_agent(self.script, self.loop.model)
             return (), prompt
         with tempfile.NamedTemporaryFile(prefix="ralph_bridge.", suffix=".md") as file:  # nothing in the project
             file.write(prompt)

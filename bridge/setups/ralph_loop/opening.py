@@ -14,7 +14,7 @@ from bridge.loop.policy import Limits
 from bridge.loop.runner import run_loop
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.setups.boxes import box_of
-from bridge.setups.crew import reserves_of
+from bridge.setups.crew import model_of, reserves_of
 from bridge.setups.gates import gates_of
 from bridge.setups.model import Opened
 from bridge.setups.projects import active_run
@@ -25,6 +25,7 @@ from bridge.setups.ralph_loop.policy import SessionPolicy, SessionState
 from bridge.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
 from bridge.telemetry import observers
 from bridge.turn.agent import AgentTool, hook_texts
+from bridge.turn.model import refuse_for_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -142,6 +143,7 @@ def ready(
             timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
             caps=options.caps.over(read_caps(os.environ)),
             files=own_files(home, folder),
+            model=model_of(options),
             reserves=reserves_of(options),
             gates=gates_of(options),
             graces=wanted.graces,
@@ -150,6 +152,7 @@ def ready(
             observers=observers(options.telemetry, content=options.telemetry_content),
             box=box_of(folder, options, protected(home, folder)),
         )
+        refuse_for_agent(agent, loop.model)
         yield (
             agent,
             RalphSession(

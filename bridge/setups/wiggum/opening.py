@@ -20,7 +20,7 @@ from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.process.argv import resolve
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
-from bridge.setups.crew import reserves_of
+from bridge.setups.crew import model_of, reserves_of
 from bridge.setups.dot_ralph.folder import locate, protected
 from bridge.setups.gates import gates_of
 from bridge.setups.model import Opened
@@ -100,6 +100,7 @@ def open_outer(
         timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
         caps=asked.caps.over(read_caps(os.environ)),
         files=FILES,
+        model=model_of(asked),
         reserves=reserves_of(asked),
         gates=gates_of(asked),
         graces=waits.graces,
@@ -128,6 +129,8 @@ def open_outer(
             name = state.tool or _TOOL
             active.uses(name)
             tool = _tool(stack, name, settings, asked, tell)
+        if settings.model:
+            active.uses(tool.name)
         seconds = None if state.max_minutes is None else state.max_minutes * 60
         settings = replace(settings, limits=Limits(state.max_iterations or None, 0, seconds))
         handler = OuterHandler(
@@ -167,6 +170,8 @@ def _check_program(layout: Layout, request: StartRequest, settings: LoopSettings
         if isinstance(tool, AgentTool):
             tool.require_program()
             return
+        if settings.model:
+            tool.try_model()
         prompt = Path(scratch, "PROMPT.md")
         prompt.write_text("x")
         with suppress(HookError):  # which is the first turn's to tell

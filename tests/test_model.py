@@ -1,0 +1,159 @@
+"""The model that is asked for stands where each CLI takes it, once, or is refused with the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge import Driver
+from bridge.clis import build_cli, find_cli, shipped_drivers
+from bridge.errors import ConfigurationError
+from bridge.setups.crew import model_of, parse_tool
+from bridge.setups.options import RunOptions
+from bridge.turn.driver import build_command
+from bridge.turn.model import Model, model_for, with_model
+from bridge.turn.tool import TurnSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TOLD: Mapping[str, tuple[str, ...]] = {
+    "claude-code": ("claude", "--model", "m", "--effort", "high"),
+    "codex": ("codex", "exec", "--model", "m", "-c", "model_reasoning_effort=high"),
+    "opencode": ("opencode", "run", "--model", "m", "--variant", "high"),
+    "kilo": ("kilo", "run", "--model", "m", "--variant", "high"),
+    "gemini": ("gemini", "--model", "m"),
+    "qwen": ("qwen", "--model", "m"),
+    "kimi": ("kimi", "--model", "m"),
+    "copilot": ("copilot", "--model", "m", "--reasoning-effort", "high"),
+    "cursor": ("cursor-agent", "--model", "m"),
+    "pi": ("pi", "--model", "m", "--thinking", "high"),
+    "droid": ("droid", "exec", "--model", "m", "--reasoning-effort", "high"),
+}
+"""How the command of each driver begins, of all that ship."""
+
+
+def cli(name: str) -> Any:
+    found = find_cli(name)
+    assert found is not None
+    return found
+
+
+def test_each_driver_that_ships_is_in_the_table() -> None:
+    assert set(TOLD) == set(shipped_drivers())
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "batch"])
+@pytest.mark.parametrize("name", TOLD)
+def test_a_drivers_command_gets_the_model_and_stays_as_it_is(name: str, live: bool, tmp_path: Path) -> None:
+    (tmp_path / "PROMPT.md").write_text("- do it\n")
+    told = TOLD[name]
+    asked = "m:high" if "high" in told[-1] else "m"
+    for session in (None, "5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"):
+        with Driver.load(name, cwd=tmp_path) as driver:
+            plain, modelled = (
+                build_command(
+                    driver, TurnSettings(project=tmp_path, live=live, model=model), "PROMPT.md", session=session
+                )
+                for model in ("", asked)
+            )
+        at = next(at for at, word in enumerate(modelled.argv) if word == told[0] or word.endswith(f"/{told[0]}"))
+        assert modelled.argv[at + 1 : at + len(told)] == told[1:]
+        added = len(modelled.argv) - len(plain.argv)
+        behind = at + len(told)
+        assert (*modelled.argv[: behind - added], *modelled.argv[behind:]) == plain.argv
+        assert modelled.note == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "program", "read"),
+    [
+        ("opus", "claude", Model("opus", "")),
+        ("opus:high", "claude", Model("opus", "high")),
+        ("qwen3:8b", "opencode", Model("qwen3:8b", "")),
+        ("ollama/qwen3:8b:low", "opencode", Model("ollama/qwen3:8b", "low")),
+        ("a:b:c", "gemini", Model("a:b:c", "")),
+    ],
+)
+def test_an_effort_is_what_is_called_as_one(asked: str, program: str, read: Model) -> None:
+    assert model_for(asked, cli(program)) == read
+
+
+@pytest.mark.parametrize(
+    ("argv", "asked", "why"),
+    [
+        (["claude", "-p"], "opus:minimal", "the efforts of Claude Code are low, medium, high, xhigh, max"),
+        (["gemini", "-p"], "flash:high", "Gemini CLI has no option for an effort"),
+        (["amp", "-x"], "opus", "Amp has no option for a model"),
+        (["my-cli", "--go"], "opus", "it isn't known how my-cli is told its model"),
+        (["my-cli", "--run", "claude"], "opus", "it isn't known how my-cli is told its model"),
+    ],
+)
+def test_what_cant_be_told_is_refused_with_the_reason(argv: list[str], asked: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match="next: ") as refused:
+        with_model(argv, asked)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "asked", "kept", "now"),
+    [
+        (["claude", "--model", "opus", "-p"], "haiku", "--model opus", ["claude", "--model", "opus", "-p"]),
+        (["claude", "--model=opus", "-p"], "haiku", "--model=opus", ["claude", "--model=opus", "-p"]),
+        (
+            ["codex", "exec", "-c", "model=o3", "x"],
+            "gpt-5:low",
+            "-c model=o3",
+            ["codex", "exec", "-c", "model_reasoning_effort=low", "-c", "model=o3", "x"],
+        ),
+        (
+            ["codex", "exec", "-c", "model_reasoning_effort=high", "x"],
+            "gpt-5",
+            "",
+            ["codex", "exec", "--model", "gpt-5", "-c", "model_reasoning_effort=high", "x"],
+        ),
+        (["claude", "-p", "--", "--model"], "haiku", "", ["claude", "--model", "haiku", "-p", "--", "--model"]),
+        (["nice", "claude", "-p"], "haiku", "", ["nice", "claude", "--model", "haiku", "-p"]),
+        (["opencode", "--pure", "run", "x"], "a/b", "", ["opencode", "--pure", "run", "--model", "a/b", "x"]),
+    ],
+)
+def test_what_the_driver_has_set_stays_and_is_told(argv: list[str], asked: str, kept: str, now: list[str]) -> None:
+    command, _, note = with_model(argv, asked)
+    assert command == now
+    assert (kept in note) if kept else (note == "")
+
+
+def test_the_model_of_a_projects_script_gives_way() -> None:
+    arguments = ["--verbose", "--model", "opus", "--effort=low", "--add-dir", "x"]
+    command, left, note = with_model(["claude", "-p", "x"], "haiku", arguments)
+    assert (command, left) == (["claude", "--model", "haiku", "-p", "x"], ["--verbose", "--add-dir", "x"])
+    assert note == ""
+
+
+def test_the_option_comes_before_the_variable() -> None:
+    env = {"RALPH_BRIDGE_MODEL": "opus"}
+    assert model_of(RunOptions(), env) == "opus"
+    assert model_of(RunOptions(model="haiku"), env) == "haiku"
+    assert model_of(RunOptions(model=""), env) == ""
+
+
+@pytest.mark.parametrize("name", ["-x", "a b", "a\0b", "opus:", ":high", "a\nb", "$(x)"])
+def test_what_can_be_no_model_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"expected NAME\[:EFFORT\]"):
+        model_of(RunOptions(model=name), {})
+    with pytest.raises(ConfigurationError, match=r"@MODEL\[:EFFORT\]"):
+        parse_tool(f"driver:codex@{name}", "--fallback")
+
+
+def test_a_tools_name_has_its_model() -> None:
+    assert (
+        parse_tool("driver:opencode@ollama/qwen3:8b:high", "--review").name
+        == "driver opencode@ollama/qwen3:8b:high"
+    )
+
+
+def test_a_file_without_models_is_a_cli_that_has_none() -> None:
+    fields = {"title": "X", "programs": ("x",), "install": "x", "login": "x", "family": "claude"}
+    assert build_cli("x", fields).models is None
