@@ -270,6 +270,7 @@ class Tool(Protocol):
 
     def try_model(self) -> None:
         """See whether it can be told the model that is asked for; raises ConfigurationError if it can't."""
+        return
 
     def prepare(self, request: TurnRequest) -> Command: ...
 

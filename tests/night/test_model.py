@@ -1,4 +1,4 @@
-"""The model that a loop is asked to use reaches its CLI in every turn, in every kind of setup, or is refused at once."""
+"""The model that a loop is asked to use reaches its CLI in every turn, in every kind, or is refused at once."""
 
 from __future__ import annotations
 

@@ -60,6 +60,9 @@ class Scripted:
     def supports_sessions(self) -> bool:
         return False
 
+    def try_model(self) -> None:
+        return
+
     def prepare(self, _request: TurnRequest) -> Command:
         return Command(("scripted",))
 
