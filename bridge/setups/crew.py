@@ -115,7 +115,9 @@ def reserves_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Re
         ConfigurationError: a value that makes no sense.
     """
     env = os.environ if env is None else env
-    asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in ("fallback", "escalate")}
+    asked = {
+        name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in ("fallback", "escalate")
+    }
     fallback = tuple(
         _candidate(parse_tool(each, "--fallback"), options) for each in asked["fallback"].split(",") if each
     )
