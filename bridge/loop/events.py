@@ -264,7 +264,8 @@ class Waiting(LoopEvent):
 
     Attributes:
         iteration: the last one.
-        reason: ``pause``, ``retry``, ``write_timeout``, ``permission_denied``, ``api_limit`` or ``rate_limit``.
+        reason: ``pause``, ``paused`` (by its user), ``retry``, ``write_timeout``, ``permission_denied``,
+            ``api_limit`` or ``rate_limit``.
         detail: a sentence for people.
         until: when it goes on.
         left: seconds until then.

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from tests.examples import Project
 
 
-def hears(night: Project) -> str:
-    """What a turn does that notes all that it is told, as arguments or on stdin."""
-    del night
-    return 'printf "%s\\n" "$@" > "$kept/turn.$turn/told"; timeout 5 cat >> "$kept/turn.$turn/told"'
+HEARS = 'printf "%s\\n" "$@" > "$kept/turn.$turn/told"; timeout 5 cat >> "$kept/turn.$turn/told"'
+"""What a turn does that notes all that it is told, as arguments or on stdin."""
 
 
 def told(night: Project, number: int) -> str:
@@ -28,7 +26,7 @@ def inbox(night: Project) -> Path:
 
 
 def test_the_next_turn_is_given_a_message_once(night: Project) -> None:
-    night.turns(f"{hears(night)}; {night.held}", f"{hears(night)}; work", f"{hears(night)}; work")
+    night.turns(f"{HEARS}; {night.held}", f"{HEARS}; work", f"{HEARS}; work")
     loop = night.start("--max-iterations", "3")
     night.wait_until_up()
     for text in ("Mind the zebra.", "And the giraffe \x1b[2J."):
@@ -47,7 +45,7 @@ def test_the_next_turn_is_given_a_message_once(night: Project) -> None:
 
 
 def test_a_turn_that_is_killed_or_fails_has_not_had_it(night: Project) -> None:
-    night.turns(f"{hears(night)}; hang", f"{hears(night)}; fail", f"{hears(night)}; work", f"{hears(night)}; work")
+    night.turns(f"{HEARS}; hang", f"{HEARS}; fail", f"{HEARS}; work", f"{HEARS}; work")
     night.state.mkdir(parents=True, exist_ok=True)
     kept = night.run("tell", "Mind the zebra.", "--setup", night.example.setup)
     assert kept.returncode == 0, kept.stderr
@@ -93,9 +91,8 @@ def test_a_paused_loop_ends_by_a_signal_and_the_next_one_is_not_paused(night: Pr
 def test_what_an_agent_plants_there_holds_nobody_up(night: Project) -> None:
     folder = inbox(night)
     name = f"{time.time_ns():020}-{'0' * 8}"
-    night.turns(f"{hears(night)}; work", f"{hears(night)}; work")
+    night.turns(f"{HEARS}; work", f"{HEARS}; work")
     folder.mkdir(parents=True)
-    (folder.parent / "far").write_text("")
     (folder / f"{name}.text").symlink_to("/etc/passwd")
     os.mkfifo(folder / f"{name[:-1]}1.text")
     (folder / f"{name[:-1]}2.text").mkdir()
@@ -107,3 +104,23 @@ def test_what_an_agent_plants_there_holds_nobody_up(night: Project) -> None:
     assert loop.finished() == night.example.used_up, loop.said
     assert "root:" not in told(night, 1)
     assert "giraffe" not in told(night, 1)
+
+
+def test_a_task_is_left_alone_until_the_loop_ends(night: Project) -> None:
+    plan = next((each for each in night.example.kind.plan.files if (night.path / each).is_file()), None)
+    night.turns(night.held, f"{HEARS}; work")
+    loop = night.start("--max-iterations", "2")
+    night.wait_until_up()
+    done = night.run("tell", "--skip-task")
+    left = [each["text"] for each in night.status()["messages"] if each["skip"]]
+    night.let_go()
+    loop.finished()
+    if done.returncode:
+        assert done.returncode == 2, done.stderr
+        assert "next:" in done.stderr
+        assert plan is None
+        return
+    assert len(left) == 1
+    assert "left alone" in told(night, 2)
+    assert left[0] in told(night, 2)
+    assert night.run("tell", "--skip-task").returncode == 1, "no loop is at work"

@@ -56,6 +56,25 @@ def test_a_turn_sees_neither_the_home_nor_processes_nor_secrets(boxed: Project) 
     assert not (boxed.path / ".git/hooks/new").exists()
 
 
+@bwrap
+def test_a_turn_sends_its_loop_no_message_and_what_its_user_sends_meanwhile_arrives(boxed: Project) -> None:
+    inbox = boxed.state / boxed.example.kind.logs / "inbox"
+    sends = (
+        f'mkdir -p "{inbox}"; for each in {"0" * 20}-01234567.text pause; do echo giraffe > "{inbox}/$each"; done'
+    )
+    hears = 'printf "%s\\n" "$@" > "$kept/turn.$turn/told"; timeout 5 cat >> "$kept/turn.$turn/told"'
+    boxed.turns(f"{{ {sends}; }} 2> /dev/null; {boxed.held}", f"{hears}; work")
+    loop = boxed.start("--max-iterations", "2")
+    boxed.wait_until_up()
+    assert boxed.run("tell", "Mind the zebra.").returncode == 0
+    boxed.let_go()
+    loop.finished()
+    assert boxed.begun() == 2, loop.said
+    assert "zebra" in boxed.of_turn(2, "told"), loop.said
+    assert "giraffe" not in boxed.of_turn(2, "told")
+    assert "undone" not in loop.said
+
+
 def test_without_the_provider_nothing_runs(boxed: Project) -> None:
     boxed.done_after("touched")
     done = boxed.start(PATH=f"{boxed.path / 'bin'}:{_without(boxed, 'bwrap')}")
