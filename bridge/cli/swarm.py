@@ -14,6 +14,7 @@ from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import (
     caps_options,
+    choose_loop,
     crew_options,
     notify_options,
     project_folder,
@@ -241,6 +242,31 @@ def watch(*, run_name: str | None, project: str | None) -> None:
     """Follow a swarm that is at work until it ends."""
     with guarded("no longer watching"):
         show(lines_of(follow(lambda: _seen(run_name, project))))
+
+
+@swarm.command("tell")
+@click.argument("task")
+@click.argument("text")
+@run_option
+@project_option
+def tell(*, task: str, text: str, run_name: str | None, project: str | None) -> int:
+    """Send the loop of TASK a message for its next turn: TEXT, or stdin for `-`. See `ralph-bridge tell`.
+
+    Exit codes: 0; 1 its loop is not at work, or not on this machine; 2 there is no such task, or no text.
+    """
+    from bridge.cli.tell import send
+
+    with guarded():
+        opened, known, _ = _found(run_name, project)
+        found = next((each for each in known.tasks if each.task.id == task), None)
+        if found is None:
+            ids = ", ".join(each.task.id for each in known.tasks)
+            raise ConfigurationError(f"swarm {known.run} has no task {task!r}\n  next: name one of {ids}")
+        folder = Path(found.tree) / opened.prefix
+        if found.step != "running" or not folder.is_dir():
+            say(f"no loop is at work on {task} here", "  next: `ralph-bridge swarm status`")
+            return 1
+        return send(choose_loop(folder, None), text)
 
 
 @swarm.command("list")

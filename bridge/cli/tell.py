@@ -46,7 +46,7 @@ def tell(*, text: str | None, action: str | None, setup_name: str | None, projec
             )
         loop = choose_loop(project_folder(project), setup_name)
         if text is not None:
-            return _send(loop, _stdin() if text == "-" else text)
+            return send(loop, text)
         return {"pause": _pause, "resume": _resume, "skip": _skip, "list": _list, "clear": _clear}[str(action)](
             loop
         )
@@ -68,11 +68,12 @@ def _no_loop() -> int:
     return 1
 
 
-def _send(loop: LoopPlace, text: str) -> int:
+def send(loop: LoopPlace, text: str) -> int:
+    """Send a loop a message, that on stdin for ``-``; gives the exit code."""
     running = _running(loop)
     if not running and not loop.state.is_dir():
         return _no_loop()
-    Inbox(loop.logs).send(text)
+    Inbox(loop.logs).send(_stdin() if text == "-" else text)
     say("the next turn is given it" if running else "no loop is at work: the next one's first turn is given it")
     return 0
 

@@ -88,6 +88,12 @@ def test_stop_now_and_stop_soon(project: Project) -> None:
     project.plan(f"one: echo precious > one.txt; {HOLD}", "two: :")
     host = project.start("run", "-j", "1")
     until(lambda: (project.notes / "holding").exists())
+    one = project.seen()["tasks"][0]["id"]
+    assert project.swarm("tell", one, "Mind the zebra.").returncode == 0
+    assert [each.read_text() for each in (project.notes.parent / "state").rglob("inbox/*.text")] == [
+        "Mind the zebra."
+    ]
+    assert project.swarm("tell", "nobody", "Mind the zebra.").returncode == 2
     assert project.swarm("stop").returncode == 0
     assert project.seen()["stopping"] == "soon"
     assert host.poll() is None
