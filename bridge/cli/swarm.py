@@ -31,6 +31,7 @@ from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
 from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
+from bridge.files import confine
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.options import OPTIONS
@@ -266,6 +267,7 @@ def tell(*, task: str, text: str, run_name: str | None, project: str | None) -> 
         if found.step != "running" or not folder.is_dir():
             say(f"no loop is at work on {task} here", "  next: `ralph-bridge swarm status`")
             return 1
+        confine(folder)
         return send(choose_loop(folder, None), text)
 
 

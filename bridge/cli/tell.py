@@ -13,6 +13,7 @@ from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import say, show
 from bridge.errors import ConfigurationError
+from bridge.files import confine
 from bridge.loop.inbox import LONGEST, Inbox
 from bridge.wording import one_line, plural
 
@@ -44,7 +45,9 @@ def tell(*, text: str | None, action: str | None, setup_name: str | None, projec
             raise click.UsageError(
                 "TEXT (or - for stdin), or one of --pause, --resume, --skip-task, --list, --clear"
             )
-        loop = choose_loop(project_folder(project), setup_name)
+        folder = project_folder(project)
+        confine(folder)
+        loop = choose_loop(folder, setup_name)
         if text is not None:
             return send(loop, text)
         return {"pause": _pause, "resume": _resume, "skip": _skip, "list": _list, "clear": _clear}[str(action)](
@@ -102,11 +105,12 @@ def _skip(loop: LoopPlace) -> int:
 
     if not _running(loop):
         return _no_loop()
-    inbox, home = Inbox(loop.logs), loop.project if loop.setup is None else loop.setup.home
-    name = next((each for each in loop.own.plan.files if (home / each).is_file()), None)
+    inbox, own = Inbox(loop.logs), loop.own
+    home = loop.setup.home if loop.setup is not None and own.copied else loop.project
+    name = next((each for each in own.plan.files if (home / each).is_file()), None)
     if name is None:
         raise ConfigurationError("this loop has no plan with items\n  next: say in words what it is to leave alone")
-    tasks = PlanFormat(loop.own.plan, home).tasks(read_text(home / name) or "", name)
+    tasks = PlanFormat(own.plan, loop.project).tasks(read_text(home / name) or "", name)
     open_items = [each.boxes[0] if each.boxes else each.title for each in tasks]
     item = next((each for each in open_items if each not in inbox.skipped()), None)
     if item is None:

@@ -324,19 +324,16 @@ class _Loop(Generic[S, O]):
         most = self.settings.limits.max_seconds  # then the policy has its say, which may be a last turn
         return None if most is not None and self._elapsed() >= most else self.inbox.wait(now)
 
-    def _given(self) -> Generator[LoopEvent, None, tuple[Message, ...]]:
-        """Take what its user has sent to the turn that begins."""
-        messages = self.inbox.next()
+    def _given(self, messages: tuple[Message, ...]) -> Generator[LoopEvent, None, None]:
         for each in messages:
             text = f"this turn is given the message: {one_line(each.text, 300)}"
             yield from self._tell(MessageGiven(text, message=each.text))
-        return messages
 
     def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
         skipped = self.inbox.skipped()
         plan = without(plan, skipped)
         yield from self._change_tools(plan)
-        messages = yield from self._given()
+        messages = self.inbox.next()
         sessions = self.settings.resume and self.tool.supports_sessions()
         session = self.crew.session(self.tool.name, self.state.session_id) if sessions else None
         tree = self.repository.look()
@@ -352,6 +349,7 @@ class _Loop(Generic[S, O]):
             on_line=self._line if self.settings.observers else None,
             exports=self._variables,
         )
+        yield from self._given(messages)
         began = self.clock.monotonic()
         command, result = yield from self._turn(request, plan, tree)
         self.turned = True
