@@ -138,3 +138,31 @@ def test_a_frankbria_project_whose_agent_is_refused_a_tool_f30(stage: Stage) -> 
     assert (status["status"], status["exit_reason"]) == ("halted", "permission_denied")
     assert "ALLOWED_TOOLS" in shown(done) + told(done)
     assert stage.plan() == "- [ ] one\n- [ ] two\n"
+
+
+MODELS = {
+    "claude-code": ("claude-other:low", "claude-other"),
+    "codex": ("gpt-5.4:high", "gpt-5.4"),
+    "opencode": ("rehearsal/other", "other"),
+    "gemini": ("gemini-other", "gemini-other"),
+    "qwen": ("other", "other"),
+}
+"""Which model is asked for, and what the server is to hear."""
+
+
+@pytest.mark.parametrize("driver", MODELS)
+def test_the_model_that_is_asked_for_is_asked_in_new_and_in_resumed_sessions(stage: Stage, driver: str) -> None:
+    for path in stage.home.rglob("opencode.json*"):  # which takes a model of its list only
+        known = json.loads(path.read_text())
+        for provider in known["provider"].values():
+            provider["models"]["other"] = next(iter(provider["models"].values()))
+        path.write_text(json.dumps(known))
+    wanted, heard = MODELS[driver]
+    done = stage.loop(driver, "--model", wanted, turns=both_tasks())
+    assert done.status == 0, told(done)
+    assert "complete after 2 iterations" in told(done)
+    first, second = sessions(told(done))
+    assert first == second
+    requests = [each for each in done.requests if each["tools"]]
+    names = {each["model"] or each["path"].rpartition("/")[2].partition(":")[0] for each in requests}
+    assert names == {heard}
