@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +20,8 @@ from bridge.turn.tool import TurnSettings
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from tests.examples import MakeProject
 
 TOLD: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("claude", "--model", "m", "--effort", "high"),
@@ -157,3 +161,47 @@ def test_a_tools_name_has_its_model() -> None:
 def test_a_file_without_models_is_a_cli_that_has_none() -> None:
     fields = {"title": "X", "programs": ("x",), "install": "x", "login": "x", "family": "claude"}
     assert build_cli("x", fields).models is None
+
+
+OWN = {
+    "playbook": (
+        "loop.sh",
+        "#!/bin/bash\nwhile :; do cat PROMPT_build.md | claude -p --model opus --verbose; done\n",
+    ),
+    "frankbria": (".ralphrc", "CLAUDE_AUTO_UPDATE=false\nCLAUDE_MODEL=opus\nCLAUDE_EFFORT=low\n"),
+}
+"""A setup whose own files name a model: the file, and what stands in it."""
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_the_option_replaces_the_model_of_the_setups_own_files(kind: str, make_project: MakeProject) -> None:
+    project = make_project(kind)
+    project.write(*OWN[kind])
+    words = [each for each in project.example.words if each != "--no-live"]
+    for more, models in (([], ["--model opus"]), (["--model", "haiku:high"], ["--model haiku", "--effort high"])):
+        done = project.run(*words, "--dry-run", *more)
+        assert done.returncode == 0, done.stderr
+        pairs = [f"{word} {value}" for word, value in pairwise(shlex.split(done.stdout))]
+        found = [each for each in pairs if each.startswith(("--model ", "--effort "))]
+        assert found == (models if more or kind == "playbook" else [*models, "--effort low"])
+        assert not [each for each in done.stderr.splitlines() if "not passed on" in each]
+
+
+def test_a_driver_that_names_a_model_keeps_it_and_a_dry_run_says_so(make_project: MakeProject) -> None:
+    project = make_project("plain")
+    driver = (
+        "driver_name() { echo own; }\ndriver_display_name() { echo Own; }\ndriver_cli_binary() { echo claude; }\n"
+    )
+    build = 'driver_build_command() { CLAUDE_CMD_ARGS=(claude --model opus -p "$(cat "$1")"); }\n'
+    tools = "driver_valid_tools() { VALID_TOOL_PATTERNS=(Read); }\n"
+    project.write("own.sh", driver + tools + build)
+    done = project.run("run", "--driver", "./own.sh", "--dry-run", "--no-live", "--model", "haiku")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("claude --model opus -p ")
+    assert "the driver's command has --model opus" in done.stderr
+
+
+def test_an_agents_dry_run_refuses_it_too(make_project: MakeProject) -> None:
+    done = make_project("plain").run("run", "--agent", "codex", "--dry-run", "--model", "gpt-5:high")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "next: --set CODEX_MODEL=gpt-5\n" in done.stderr
