@@ -88,6 +88,16 @@ def test_a_paused_loop_ends_by_a_signal_and_the_next_one_is_not_paused(night: Pr
     assert night.begun() > 1 or night.example.counts_on, again.said
 
 
+def test_a_paused_loop_ends_when_its_minutes_are_over(night: Project) -> None:
+    night.turns(night.held, "work")
+    loop = night.start("--max-iterations", "5", "--max-minutes", "0.1")
+    night.wait_until_up()
+    night.run("tell", "--pause")
+    night.let_go()
+    loop.finished()
+    assert night.begun() == 1, loop.said
+
+
 def test_what_an_agent_plants_there_holds_nobody_up(night: Project) -> None:
     folder = inbox(night)
     name = f"{time.time_ns():020}-{'0' * 8}"
