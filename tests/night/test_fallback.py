@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.examples import AGENT, SESSION
+
 if TYPE_CHECKING:
     from tests.examples import Project
 
@@ -18,8 +22,18 @@ echo "codex $turn" >> work.txt
 echo '{{"type":"thread.started","thread_id":"{THREAD}"}}'
 step="$kept/codex-steps/$turn"; [ ! -e "$step" ] || . "$step"
 echo '{{"type":"item.completed","item":{{"id":"1","type":"agent_message","text":"Codex has worked."}}}}'
-echo '{{"type":"turn.completed","usage":{{"input_tokens":5,"cached_input_tokens":0,"output_tokens":6}}}}'
+printf '{{"type":"turn.completed","usage":{{"input_tokens":%d,"cached_input_tokens":0,"output_tokens":%d}}}}\n' \
+    $((5 * turn)) $((6 * turn))  # of the thread so far
 """
+
+
+SHORT = "limited 1"
+"""With the margin, six seconds."""
+
+
+def over(turn: int) -> str:
+    """Until the limit that this turn of the first CLI met is over."""
+    return f'until [ "$(date +%s)" -gt $(($(cat "$kept/turn.{turn}/resets") + 5)) ]; do sleep 0.1; done'
 
 
 def install(night: Project, *steps: str) -> None:
@@ -51,8 +65,152 @@ def test_another_tool_goes_on_at_a_limit(night: Project) -> None:
 
 
 def test_the_loops_own_tool_is_back_when_its_limit_is_over(night: Project) -> None:
-    install(night, "sleep 2")
-    night.turns("work", "limited -4", "work")  # with the margin, a second from now
+    install(night, over(2))
+    night.turns("work", SHORT, "work")
     loop = night.start("--max-iterations", "3", "--retry-delay", "0", "--fallback", "driver:codex")
     assert loop.finished() == night.example.used_up, loop.said
     assert tools(night) == [own(night), own(night), "codex", own(night)], loop.said
+
+
+LIMITED = """\
+echo '{"type":"turn.failed","error":{"message":"You'"'"'ve hit your usage limit. Try again in 2 hours."}}'; exit 1
+"""
+NOTED = 'printf "%s\\n" "$@" > "$kept/turn.$turn/arguments"; '
+THIRD = """#!/bin/bash
+cat > /dev/null; echo third >> work.txt
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Done by a third.","session_id":"x"}'
+"""
+HANGS = 'echo $$ > "$kept/codex.$turn/hangs"; exec sleep 300'
+
+
+def arguments(night: Project, turn: str) -> str:
+    return (night.kept / turn / "arguments").read_text()
+
+
+def test_each_tool_goes_on_with_its_own_session(night: Project) -> None:
+    install(night, over(2), over(4))
+    night.turns("work", SHORT, f"{NOTED} work", SHORT, otherwise=f"{NOTED} work")
+    loop = night.start("--max-iterations", "5", "--retry-delay", "0", "--fallback", "codex")
+    assert loop.finished() == night.example.used_up, loop.said
+    mine = own(night)
+    assert tools(night) == [mine, mine, "codex", mine, mine, "codex", mine], loop.said
+    sessions = night.example.sessions
+    assert (SESSION in arguments(night, "turn.3")) == sessions
+    assert (THREAD in arguments(night, "codex.2")) == sessions
+    assert THREAD not in arguments(night, "codex.1") + arguments(night, "turn.3")
+    for path in night.state.rglob("*"):
+        if path.is_file() and "logs" not in path.parts and not path.name.startswith(".ralph_bridge"):
+            assert THREAD.encode() not in path.read_bytes(), path
+
+
+def test_a_loop_that_was_killed_goes_on_with_the_tool_that_stood_in(night: Project) -> None:
+    install(night, "", HANGS)
+    night.turns("limited 600")
+    words = ("--retry-delay", "0", "--fallback", "codex")
+    loop = night.start(*words, "--max-iterations", "9")
+    loop.until(lambda: (night.kept / "codex.2/hangs").exists(), "the stand-in hangs")
+    loop.kill()
+    assert night.status()["state"] == "killed"
+    loop = night.start(*words, "--max-iterations", "3")
+    assert loop.finished() == night.example.used_up, loop.said
+    assert night.begun() == 1, loop.said
+    assert tools(night)[0] == own(night)
+    assert set(tools(night)[1:]) == {"codex"}
+    assert (THREAD in arguments(night, "codex.3")) == night.example.sessions
+    night.readable()
+
+
+def test_where_all_are_at_a_limit_the_first_to_be_back_is_waited_for(night: Project) -> None:
+    install(night, LIMITED)
+    night.turns("limited 600")
+    loop = night.start("--max-iterations", "3", "--retry-delay", "0", "--fallback", "codex")
+    seen = night.status_when(lambda seen: seen["state"] == "waiting")
+    assert seen["waiting"]["reason"] == "api_limit"
+    assert "all tools are at a limit" in seen["waiting"]["detail"], seen
+    assert f"{night.example.tool} is the first to be back" in seen["waiting"]["detail"], seen
+    assert (night.begun(), tools(night)) == (1, [own(night), "codex"]), loop.said
+
+
+@pytest.mark.parametrize(
+    "words", ["You've hit your session limit", "429 rate limit, usage limit reached, try later"]
+)
+def test_a_limit_that_is_talked_about_is_none(night: Project, words: str) -> None:
+    install(night)
+    night.turns(otherwise=f'touched; say "{words}"')
+    loop = night.start("--max-iterations", "2", "--retry-delay", "0", "--fallback", "codex")
+    assert loop.finished() == night.example.used_up, loop.said
+    assert set(tools(night)) == {own(night)}, loop.said
+
+
+def test_neither_a_single_overload_nor_a_limit_per_minute_changes_tools(night: Project) -> None:
+    install(night)
+    rate = "say 'API Error: 429 rate_limit_error: too many requests' 'true,\"api_error_status\":429'; exit 1"
+    night.turns("say 'API Error: 529 Overloaded' true; exit 1", rate)
+    words = ("--max-iterations", "3", "--retry-delay", "0", "--fallback", "codex")
+    loop = night.start(*words, RALPH_BRIDGE_LIMIT_WAIT_SECONDS="0", RALPH_BRIDGE_LIMIT_SECONDS="0")
+    loop.until(lambda: len(tools(night)) == 2, "two turns")
+    assert set(tools(night)) == {own(night)}, loop.said
+
+
+def test_what_has_to_be_paid_for_is_gone_around(night: Project) -> None:
+    install(night)
+    night.turns("say 'Credit balance is too low' true; exit 1")
+    loop = night.start("--max-iterations", "2", "--retry-delay", "0", "--fallback", "codex")
+    assert loop.finished() == night.example.used_up, loop.said
+    assert tools(night)[0] == own(night)
+    assert set(tools(night)[1:]) == {"codex"}, loop.said
+
+
+def test_a_provider_that_stays_overloaded_is_left(night: Project) -> None:
+    install(night)
+    night.turns(otherwise="say 'API Error: 529 Overloaded' true; exit 1")
+    words = ("--max-iterations", "12", "--retry-delay", "0", "--fallback", "codex")
+    loop = night.start(*words, RALPH_BRIDGE_RETRY_MAX_SECONDS="0")
+    loop.until(lambda: "codex" in tools(night) or loop.process.poll() is not None, "another tool")
+    assert tools(night)[:7] == [own(night)] * 6 + ["codex"], loop.said
+
+
+def test_caps_are_over_all_tools(night: Project) -> None:
+    install(night)
+    night.turns("work", "limited 600")  # 7 tokens each, then 11
+    loop = night.start("--max-tokens", "25", "--retry-delay", "0", "--fallback", "codex")
+    loop.finished()
+    assert tools(night) == [own(night), own(night), "codex"], loop.said
+    assert night.status()["ended"]["reason"] == "max_tokens"
+
+
+def test_failures_in_a_row_bring_another_tool(night: Project) -> None:
+    install(night)
+    night.turns("fail", "fail")
+    loop = night.start("--max-iterations", "3", "--retry-delay", "0", "--escalate", "2:driver:codex")
+    loop.until(lambda: len(tools(night)) >= 3, "three turns")
+    assert tools(night)[:3] == [own(night), own(night), "codex"], loop.said
+    assert "in a row failed" in loop.said
+
+
+def test_a_stand_in_that_is_gone_at_night_makes_room_for_the_next(night: Project) -> None:
+    install(night)
+    night.write("bin/third.sh", AGENT.replace("claude", "third"))
+    night.write("bin/third", THIRD)
+    night.turns('rm "$(dirname "$0")/codex"; limited 600')
+    loop = night.start("--max-iterations", "3", "--retry-delay", "0", "--fallback", "codex,agent:bin/third.sh")
+    loop.until(lambda: len(tools(night)) >= 3 or loop.process.poll() is not None, "three turns")
+    assert tools(night)[:3] == [own(night), "codex", "agent third"], loop.said
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--fallback", "nothing-like-it"), "nothing-like-it"),
+        (("--fallback", "driver:"), "--fallback"),
+        (("--fallback", "driver:cursor"), "cursor"),
+        (("--escalate", "codex"), "N:TOOL"),
+        (("--fallback", "codex", "--max-cost", "5"), "codex never tells what it costs"),
+    ],
+)
+def test_what_could_not_stand_in_is_refused_at_the_start(night: Project, words: tuple[str, ...], why: str) -> None:
+    install(night)
+    loop = night.start("--max-iterations", "1", *words)
+    assert loop.finished() in (1, 2, 4), loop.said
+    assert why in loop.said
+    assert night.begun() == 0
