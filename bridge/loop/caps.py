@@ -79,7 +79,7 @@ class Caps:
             raise ConfigurationError(
                 f"a price for tokens {given} and none for tokens {missing}\n  next: give --price-{missing}, too"
             )
-        name = tool.rpartition(" ")[2]
+        name = tool.rpartition(" ")[2].partition("@")[0]
         cli = cli_of_script(name)
         if cli is None:
             return

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import REASONS as CAPS
-from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, Waiting
+from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, ToolChanged, Waiting
 from bridge.loop.observers import Observer
 from bridge.loop.policy import LIMITS
 from bridge.process.ask import ask
@@ -37,6 +37,7 @@ VARIABLE, ON_VARIABLE = NOTIFY, "RALPH_BRIDGE_NOTIFY_ON"
 KINDS = {
     "ended": "the loop has ended, whichever way",
     "limit": "it waits for the end of a limit",
+    "fallback": "another tool takes over, or the loop's own is back",
     "breaker": "a circuit breaker has ended it",
     "cap": "a cap on tokens or cost has ended it",
     "refused": "the agent was refused a tool, for the first time",
@@ -191,6 +192,13 @@ class Notifier(Observer):
                 return "ended", {"verdict": "interrupted", "reason": event.reason, "detail": str(event.error or "")}
             case Waiting(first=True) if event.reason in LIMITS:
                 return "limit", {"reason": event.reason, "detail": event.detail, "until": event.until.isoformat()}
+            case ToolChanged():
+                return "fallback", {
+                    "reason": "tool_changed",
+                    "detail": event.why,
+                    "tool": event.tool,
+                    "before": event.before,
+                }
             case IterationEnded() if event.outcome.denied and not self._refused:
                 self._refused = True
                 return "refused", {"reason": "permission_denied", "detail": event.outcome.refused_tools}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge import timestamps
-from bridge.wording import duration, one_line, usd
+from bridge.wording import duration, one_line, plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,11 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     yield "failures", _listed((f"{count} {kind}" for kind, count in run.failures.items()), "none")
     yield "tokens", tokens(totals.tokens)
     yield "cost", money(totals.cost_usd)
+    for tool, of in run.by_tool.items():
+        turns = f"{plural(of.turns, 'turn')}, {of.failures} failed"
+        yield f"by {one_line(tool)}", f"{turns}, {tokens(of.tokens)} tokens, {money(of.cost_usd)}"
+    for each in run.changes:
+        yield "changed", f"{timestamps.clock(each.at)} to {one_line(each.tool)}: {one_line(each.why, 200)}"
     yield "tasks", _tasks(run)
     yield "commits", UNKNOWN if run.commits is None else str(len(run.commits))
     yield "files changed", _files(run)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.git.tree import FileStat
-    from bridge.loop.records import TurnRecord
+    from bridge.loop.records import Totals, TurnRecord
     from bridge.report.model import Commit, Report, Run
 
 WIDTH = 80
@@ -166,6 +166,8 @@ def _run_as_document(run: Run) -> dict[str, Any]:
         "refused": list(run.refused),
         "waits": [each._asdict() | {"began": timestamps.iso(each.began)} for each in run.waits],
         "checks": [each._asdict() | {"ended": timestamps.iso(each.ended)} for each in run.checks],
+        "tools": [_tool(tool, totals) for tool, totals in run.by_tool.items()],
+        "tool_changes": [each._asdict() | {"at": timestamps.iso(each.at)} for each in run.changes],
         "turns": [_turn(turn) for turn in run.turns],
     }
 
@@ -177,6 +179,11 @@ def work_as_document(
         name: None if found is None else [each._asdict() for each in found]
         for name, found in (("commits", commits), ("files", files))
     }
+
+
+def _tool(tool: str, totals: Totals) -> dict[str, Any]:
+    counts = {"turn_count": totals.turns, "failed": totals.failures, "seconds_at_work": totals.seconds}
+    return {"tool": tool, **counts, "tokens": totals.tokens, "cost_usd": totals.cost_usd}
 
 
 def _turn(turn: TurnRecord) -> dict[str, Any]:

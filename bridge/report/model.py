@@ -50,6 +50,15 @@ class CheckRun(NamedTuple):
     log: str
 
 
+class ToolChange(NamedTuple):
+    """Another tool took over: which, from which, why in words, and when."""
+
+    tool: str
+    before: str
+    why: str
+    at: float
+
+
 class Commit(NamedTuple):
     """A commit of the run: short id and subject."""
 
@@ -68,7 +77,7 @@ class Run:
         state: ``complete``, ``incomplete``, ``interrupted``, ``killed``, ``running``, or ``unknown``.
         reason, detail: why it ended, a word and a sentence; ''.
         turns: in their order.
-        waits, checks: likewise.
+        waits, checks, changes: likewise.
         branch: that it began on; None: not known, '': none.
         heads: commits at which it began and ended; None: not known, '': there was none.
         plans: tasks done and tasks in all, at its beginning and at its end; None: no plan, or not known.
@@ -86,6 +95,7 @@ class Run:
     turns: tuple[TurnRecord, ...] = ()
     waits: tuple[Wait, ...] = ()
     checks: tuple[CheckRun, ...] = ()
+    changes: tuple[ToolChange, ...] = ()
     branch: str | None = None
     heads: tuple[str | None, str | None] = (None, None)
     plans: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
@@ -108,6 +118,12 @@ class Run:
     @property
     def totals(self) -> Totals:
         return totals_of(self.turns)
+
+    @property
+    def by_tool(self) -> dict[str, Totals]:
+        """What the turns of each tool came to, of a run that had several."""
+        tools = dict.fromkeys(turn.tool for turn in self.turns if turn.tool)
+        return {tool: totals_of(turn for turn in self.turns if turn.tool == tool) for tool in tools}
 
     @property
     def failures(self) -> dict[str, int]:
@@ -175,6 +191,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
     found: dict[str, Run] = {}
     waits: dict[str, list[Wait]] = {}
     checks: dict[str, list[CheckRun]] = {}
+    changes: dict[str, list[ToolChange]] = {}
     for line in _lines(logs / loop_records.RUNS, skipped):
         run_id, at = str(line.get("run")), timestamps.parse_iso(line.get("at")) or 0.0
         if line.get("event") == "waited":
@@ -184,6 +201,9 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
             took = amount(line.get("seconds")) or 0.0
             why, log = (str(line.get(name) or "") for name in ("why", "log"))
             checks.setdefault(run_id, []).append(CheckRun(whole(line.get("turn")) or 0, why, at, took, log))
+        elif line.get("event") == "tool":
+            tool, before, why = (str(line.get(name) or "") for name in ("tool", "before", "why"))
+            changes.setdefault(run_id, []).append(ToolChange(tool, before, why, at))
         elif line.get("event") in ("began", "ended"):
             found[run_id] = _with_event(found.get(run_id) or Run(id=run_id), line, at)
     turns: dict[str, list[TurnRecord]] = {}
@@ -201,6 +221,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
             turns=tuple(turns.get(run.id, ())),
             waits=tuple(waits.get(run.id, ())),
             checks=tuple(checks.get(run.id, ())),
+            changes=tuple(changes.get(run.id, ())),
         )
         for run in found.values()
     ]
@@ -235,6 +256,7 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
         **record
         | {name: amount(record[name]) for name in _AMOUNTS}
         | {name: str(record[name]) for name in ("error", "session", "permanent") if record[name] is not None}
+        | {"tool": str(record["tool"] or "")}
         | {
             "head": commit_id(record["head"]),
             "began": timestamps.parse_iso(record["began"]) or 0.0,

@@ -34,6 +34,9 @@ VARIABLES = {
 OPTIONS = tuple(VARIABLES)
 """Those of a run that are about the model and further tools."""
 
+RESERVES = ("fallback", "escalate")
+"""Those of them that name further tools."""
+
 _READING = "Read,Glob,Grep"
 """Of drivers that have a list of tools."""
 
@@ -104,23 +107,33 @@ def model_of(options: RunOptions, env: Mapping[str, str] | None = None) -> str:
     return model
 
 
-def reserves_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Reserves | None:
+def reserves_of(
+    options: RunOptions,
+    env: Mapping[str, str] | None = None,
+    project: Mapping[str, tuple[str, str]] | None = None,
+) -> Reserves | None:
     """Give the further tools of a loop; None: none are asked for.
 
     Args:
         options: of the run.
         env: of this process; None: os.environ.
+        project: what the project's own settings say, and where, by option: names of tools, and no paths to scripts
+            that nobody has asked for.
 
     Raises:
         ConfigurationError: a value that makes no sense.
     """
     env = os.environ if env is None else env
-    asked = {
-        name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in ("fallback", "escalate")
-    }
-    fallback = tuple(
-        _candidate(parse_tool(each, "--fallback"), options) for each in asked["fallback"].split(",") if each
-    )
+    asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in RESERVES}
+    for name, (text, where) in (project or {}).items():
+        if text and not asked[name]:
+            if any("/" in tool.partition("@")[0] for tool in text.split(",")):
+                raise ConfigurationError(
+                    f"{VARIABLES[name]}={text!r} {where}: a project's settings name tools, and no paths\n"
+                    f"  next: such as driver:codex, or give the path with --{name}"
+                )
+            asked[name] = text
+    fallback = tuple(_candidate(parse_tool(each, "--fallback")) for each in asked["fallback"].split(",") if each)
     after, escalate = 0, None
     if text := asked["escalate"]:
         number, colon, tool = text.partition(":")
@@ -128,18 +141,16 @@ def reserves_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Re
             raise ConfigurationError(
                 f"--escalate {text!r}: expected N:TOOL, such as 3:driver:claude-code@opus\n  next: correct it"
             )
-        after, escalate = int(number), _candidate(parse_tool(tool, "--escalate"), options)
+        after, escalate = int(number), _candidate(parse_tool(tool, "--escalate"))
     return Reserves(fallback=fallback, escalate=escalate, after=after) if fallback or escalate else None
 
 
-def _candidate(spec: ToolSpec, options: RunOptions) -> Candidate:
-    return Candidate(spec.name, lambda loop: open_tool(spec, options, loop))
+def _candidate(spec: ToolSpec) -> Candidate:
+    return Candidate(spec.name, lambda loop: open_tool(spec, loop))
 
 
 @contextmanager
-def open_tool(
-    spec: ToolSpec, options: RunOptions, loop: LoopSettings, *, reads_only: bool = False
-) -> Iterator[Tool]:
+def open_tool(spec: ToolSpec, loop: LoopSettings, *, reads_only: bool = False) -> Iterator[Tool]:
     """Load a tool for the turns of a loop that has another, which is closed when the block ends.
 
     Args:
@@ -154,7 +165,7 @@ def open_tool(
             from bridge.setups.plain.opening import agent_of
             from bridge.turn.agent import AgentTool
 
-            with agent_of(loop.project, spec.script, options.globals, timeout=loop.hook_seconds) as agent:
+            with agent_of(loop.project, spec.script, {}, timeout=loop.hook_seconds) as agent:
                 tool = AgentTool(agent, loop)
                 tool.require_program()
                 yield Guest(tool, spec.name, Path(folder))
@@ -165,7 +176,7 @@ def open_tool(
         from bridge.turn.driver import DriverTool, build_command
 
         folders: Sequence[Path] = locate(loop.project).all_drivers
-        settings = {"PROMPT_FILE": loop.prompt, **options.globals}
+        settings = {"PROMPT_FILE": loop.prompt}
         if reads_only:
             settings["CLAUDE_ALLOWED_TOOLS"] = _READING
         with Driver.load(spec.script, folders=folders, cwd=loop.project, settings=settings) as driver:

@@ -52,7 +52,7 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     minutes, spec = options.check_minutes, parse_tool(tool, "--review") if tool else None
     review = None
     if spec is not None:
-        candidate = Candidate(spec.name, lambda loop: open_tool(spec, options, loop, reads_only=True))
+        candidate = Candidate(spec.name, lambda loop: open_tool(spec, loop, reads_only=True))
         every, rounds = options.review_every or 0, options.review_rounds or ROUNDS
         review = Reviewing(tool=candidate, every=every, rounds=rounds)
     return Gating(

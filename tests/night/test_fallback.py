@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.examples import AGENT, SESSION
 
 if TYPE_CHECKING:
-    from tests.examples import Project
+    from tests.examples import MakeProject, Project
 
 THREAD = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 CODEX = rf"""#!/usr/bin/env bash
@@ -62,6 +63,47 @@ def test_another_tool_goes_on_at_a_limit(night: Project) -> None:
     assert [record["result"] for record in night.turn_records()] == ["success", "limit", "success", "success"]
     assert "codex takes over" in loop.said
     night.readable()
+    assert night.status()["tool"].endswith("codex")
+    (told,) = json.loads(night.run("report", "--format", "json").stdout)["runs"]
+    assert [(each["tool"].removeprefix("driver "), each["failed"]) for each in told["tools"]] == [
+        (own(night), 0),
+        ("codex", 0),
+    ]
+    assert [each["tokens"] for each in told["tools"]] == [14, 22]
+    (change,) = told["tool_changes"]
+    assert change["tool"].endswith("codex")
+    assert "is at a limit until" in change["why"]
+    assert "by driver codex" in night.run("report").stdout
+
+
+def test_who_is_not_there_is_told_which_tool_took_over(make_project: MakeProject) -> None:
+    night = make_project("plain")
+    install(night)
+    night.turns("limited 600")
+    notify = ("--notify", f"cat >> {night.kept}/told", "--notify-on", "fallback")
+    loop = night.start("--max-iterations", "1", "--retry-delay", "0", "--fallback", "codex", *notify)
+    loop.finished()
+    told = json.loads((night.kept / "told").read_text())
+    assert (told["event"], told["tool"], told["before"]) == ("fallback", "driver codex", "driver claude-code")
+
+
+@pytest.mark.parametrize(("kind", "file"), [("bmalph", ".ralph/.ralphrc"), ("frankbria", ".ralphrc")])
+def test_a_projects_settings_name_tools_and_no_paths(make_project: MakeProject, kind: str, file: str) -> None:
+    night = make_project(kind)
+    install(night)
+    night.turns("limited 600")
+    with (night.path / file).open("a") as settings:
+        settings.write('RALPH_BRIDGE_FALLBACK="driver:codex"\n')
+    assert night.start("--max-iterations", "1", "--retry-delay", "0").finished() == night.example.used_up
+    assert tools(night) == [own(night), "codex"]
+    with (night.path / file).open("a") as settings:
+        settings.write('RALPH_BRIDGE_FALLBACK="agent:bin/third.sh"\n')
+    loop = night.start("--max-iterations", "1")
+    assert loop.finished() != 0
+    assert "name tools, and no paths" in loop.said
+    assert f"{file} line" in loop.said
+    loop = night.start("--max-iterations", "1", "--retry-delay", "0", "--fallback", "codex")
+    assert loop.finished() == night.example.used_up, loop.said  # the command line is stronger
 
 
 def test_the_loops_own_tool_is_back_when_its_limit_is_over(night: Project) -> None:

@@ -103,6 +103,10 @@ class CommonSettings:
     turn_log_mb: float = setting(
         "RALPH_BRIDGE_TURN_LOG_MB", _MEGABYTES, "200",
         "Size in MB at which the log of one run is cut in the middle; 0 is never.")
+    fallback: str = setting(
+        "RALPH_BRIDGE_FALLBACK", TEXT, "", "Tools for the turns while those before them are at a limit.")
+    escalate: str = setting(
+        "RALPH_BRIDGE_ESCALATE", TEXT, "", "A tool for a task that stays open: N:TOOL, after N turns on it.")
     max_cost: float | None = setting("RALPH_BRIDGE_MAX_COST", _DOLLARS, "", "What the loop may cost.")
     max_tokens: float | None = setting("RALPH_BRIDGE_MAX_TOKENS", _TOKENS, "", "What it may use, in and out.")
     tokens_per_hour: float | None = setting(

@@ -15,7 +15,7 @@ from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
-from bridge.setups.crew import model_of, reserves_of
+from bridge.setups.crew import RESERVES, model_of, reserves_of
 from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.dot_ralph.folder import protected as protected_in
 from bridge.setups.gates import gates_of
@@ -98,7 +98,11 @@ def loop_settings(
         env=env,
         files=own_files(folder),
         model=model_of(options, env if user is None else user),
-        reserves=reserves_of(options, env if user is None else user),
+        reserves=reserves_of(
+            options,
+            env if user is None else user,
+            project={name: (getattr(settings, name), settings.sources[name].where) for name in RESERVES},
+        ),
         gates=gates_of(options, env if user is None else user),
         poll_seconds=settings.poll_seconds,
         graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
