@@ -279,9 +279,12 @@ class Crew:
             until = now + PROBES[min(stands.probes, len(PROBES) - 1)]
             why = one_line(outcome.error or "its program could not be started", 200)
             self._standings[name] = replace(stands, until=until, why=why, probes=stands.probes + 1)
-        if limited and (limit := real_limit(outcome)) is None:
+        limit = real_limit(outcome)
+        if limit is None and limited:
             limit = Limit("usage", None, stands.why)
-        if limited:
+        elif limit is None and stands.overloads:  # else the loop ends by its failures before the provider is left
+            limit = Limit("rate", None, one_line(outcome.error or "", 200))
+        if limit is not None:
             analysis = replace(outcome.analysis, permanent=None) if outcome.analysis else None
             outcome = replace(outcome, limit=limit, analysis=analysis)
         if name == self.own.name:

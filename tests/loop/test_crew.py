@@ -103,6 +103,13 @@ def test_a_provider_that_stays_overloaded_is_left_after_so_many_turns(tmp_path: 
     assert turn(crew, OVERLOADED) == "second"
 
 
+def test_until_then_an_overload_is_repeated_as_a_limit_per_minute_and_is_no_failure(tmp_path: Path) -> None:
+    seen = crew_of(tmp_path, "second").took("own", OVERLOADED, NOW, own_session=None)
+    assert seen.limit is not None
+    assert seen.limit.kind == "rate"
+    assert crew_of(tmp_path).took("own", OVERLOADED, NOW, own_session=None) == OVERLOADED
+
+
 def test_or_after_five_minutes_but_not_where_other_failures_lie_between(tmp_path: Path) -> None:
     crew = crew_of(tmp_path, "second")
     assert turn(crew, OVERLOADED, NOW) == "own"
