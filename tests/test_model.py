@@ -205,3 +205,13 @@ def test_an_agents_dry_run_refuses_it_too(make_project: MakeProject) -> None:
     done = make_project("plain").run("run", "--agent", "codex", "--dry-run", "--model", "gpt-5:high")
     assert (done.returncode, done.stdout) == (2, "")
     assert "next: --set CODEX_MODEL=gpt-5\n" in done.stderr
+
+
+def test_a_cap_that_the_cli_does_not_tell_is_refused_with_a_model_too(make_project: MakeProject) -> None:
+    project = make_project("plain")
+    refused = [
+        project.run("run", "--driver", "codex", "--max-cost", "2", *more) for more in ([], ["--model", "gpt-5"])
+    ]
+    assert [each.returncode for each in refused] == [2, 2]
+    assert "--price-in" in refused[1].stderr
+    assert refused[1].stderr.replace("codex@gpt-5", "codex") == refused[0].stderr

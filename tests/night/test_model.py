@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.night.test_fallback import install, own
+from tests.night.test_gates import CODEX
 
 if TYPE_CHECKING:
     from tests.examples import Project
@@ -61,4 +62,15 @@ def test_another_tool_has_a_model_of_its_own(night: Project) -> None:
     assert tools[0].removesuffix("@haiku") == own(night)
     assert set(tools[1:]) == {"codex@gpt-5:low"}
     words = (night.kept / "codex.1/arguments").read_text().splitlines()
+    assert words[:5] == ["exec", "--model", "gpt-5", "-c", "model_reasoning_effort=low"]
+
+
+def test_a_review_has_a_model_of_its_own(night: Project) -> None:
+    night.write("bin/codex", CODEX)
+    (night.kept / "review-steps").mkdir()
+    (night.kept / "review-steps/else").write_text("say 'NO ISSUES FOUND'\n")
+    night.turns(otherwise=f"touched; {night.example.done}")
+    loop = night.start("--max-iterations", "3", "--review", "driver:codex@gpt-5:low")
+    assert loop.finished() == 0, loop.said
+    words = (night.kept / "review.1/arguments").read_text().splitlines()
     assert words[:5] == ["exec", "--model", "gpt-5", "-c", "model_reasoning_effort=low"]
