@@ -55,20 +55,19 @@ def test_a_drivers_command_gets_the_model_and_stays_as_it_is(name: str, live: bo
     (tmp_path / "PROMPT.md").write_text("- do it\n")
     told = TOLD[name]
     asked = "m:high" if "high" in told[-1] else "m"
-    for session in (None, "5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"):
-        with Driver.load(name, cwd=tmp_path) as driver:
+    with Driver.load(name, cwd=tmp_path) as driver:
+        for session in (None, "5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"):
             plain, modelled = (
                 build_command(
                     driver, TurnSettings(project=tmp_path, live=live, model=model), "PROMPT.md", session=session
                 )
                 for model in ("", asked)
             )
-        at = next(at for at, word in enumerate(modelled.argv) if word == told[0] or word.endswith(f"/{told[0]}"))
-        assert modelled.argv[at + 1 : at + len(told)] == told[1:]
-        added = len(modelled.argv) - len(plain.argv)
-        behind = at + len(told)
-        assert (*modelled.argv[: behind - added], *modelled.argv[behind:]) == plain.argv
-        assert modelled.note == ""
+            at = [word.rpartition("/")[2] for word in modelled.argv].index(told[0])
+            behind, added = at + len(told), len(modelled.argv) - len(plain.argv)
+            assert modelled.argv[at + 1 : behind] == told[1:]
+            assert (*modelled.argv[: behind - added], *modelled.argv[behind:]) == plain.argv
+            assert modelled.note == ""
 
 
 @pytest.mark.parametrize(
