@@ -146,6 +146,7 @@ MODELS = {
     "opencode": ("rehearsal/other", "other"),
     "gemini": ("gemini-other", "gemini-other"),
     "qwen": ("other", "other"),
+    "copilot": ("gpt-5.4:high", "gpt-5.4"),
 }
 """Which model is asked for, and what the server is to hear."""
 
@@ -161,8 +162,9 @@ def test_the_model_that_is_asked_for_is_asked_in_new_and_in_resumed_sessions(sta
     done = stage.loop(driver, "--model", wanted, turns=both_tasks())
     assert done.status == 0, told(done)
     assert "complete after 2 iterations" in told(done)
-    first, second = sessions(told(done))
-    assert first == second
+    if driver in MEMORY:
+        first, second = sessions(told(done))
+        assert first == second
     requests = [each for each in done.requests if each["tools"]]
     names = {each["model"] or each["path"].rpartition("/")[2].partition(":")[0] for each in requests}
     assert names == {heard}
