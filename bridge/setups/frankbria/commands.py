@@ -135,8 +135,8 @@ class ClaudeCommands:
 
 _OF_CLAUDE = {
     "code_cmd": "the driver starts its own CLI",
-    "model": "the driver has no option for it",
-    "effort": "the driver has no option for it",
+    "model": "it is for claude; --model tells a driver",
+    "effort": "it is for claude; --model NAME:EFFORT tells a driver",
     "show_tool_args": "the driver has a display of its own",
     "claude_min_version": "the driver knows its own CLI",
 }
