@@ -107,7 +107,7 @@ class Standing:
         session = session_after(LoopState(session_id=self.session, failures=self.failures), outcome)
         if outcome.failure is None:
             return Standing(session=session)
-        overloaded = not outcome.timed_out and is_overload(outcome.error or "")
+        overloaded = not outcome.timed_out and is_overload(said(outcome))
         after = replace(
             self,
             session=session,
@@ -119,7 +119,7 @@ class Standing:
         limit = real_limit(outcome)
         lasting = after.overloads >= OVERLOAD_TURNS or now - after.overloaded_since >= OVERLOAD_SECONDS
         if limit is None and overloaded and lasting:
-            limit = Limit("usage", None, outcome.error or "")
+            limit = Limit("usage", None, said(outcome))
         if limit is None:
             return after
         until = (limit.resets_at or 0.0) + MARGIN
@@ -131,6 +131,11 @@ class Standing:
             why=one_line(limit.words, 200),
             probes=0 if known else self.probes + 1,
         )
+
+
+def said(outcome: Outcome) -> str:
+    """Give a CLI's own words about a turn that failed."""
+    return outcome.error or (outcome.analysis.error if outcome.analysis else None) or ""
 
 
 def real_limit(outcome: Outcome) -> Limit | None:
@@ -283,7 +288,7 @@ class Crew:
         if limit is None and limited:
             limit = Limit("usage", None, stands.why)
         elif limit is None and stands.overloads:  # else the loop ends by its failures before the provider is left
-            limit = Limit("rate", None, one_line(outcome.error or "", 200))
+            limit = Limit("rate", None, one_line(said(outcome), 200))
         if limit is not None:
             analysis = replace(outcome.analysis, permanent=None) if outcome.analysis else None
             outcome = replace(outcome, limit=limit, analysis=analysis)
