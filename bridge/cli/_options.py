@@ -19,7 +19,6 @@ from bridge.setups.gates import OPTIONS as GATES
 from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
 from bridge.setups.unserved import OPTIONS as UNSERVED
-from bridge.tasks.model import FILTERS
 from bridge.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
@@ -114,16 +113,10 @@ def taken_notify(given: dict[str, Any]) -> Notify:
     return read_notify(os.environ, given.pop("notify"), given.pop("notify_on"))
 
 
-filter_options = _each(
-    *(click.option(f"--{name}", metavar=metavar, help=text) for name, (metavar, text) in FILTERS.items())
-)
-"""Which tasks of a source."""
-source_options = _each(
-    click.option("--from", "source", metavar="SOURCE", shell_complete=completes("SOURCE"),
-                 help="Where the tasks come from, such as prd:prd.json or github:OWNER/REPO (docs/tasks.md)."),
-    filter_options,
+source_option = click.option(
+    "--from", "source", metavar="SOURCE", shell_complete=completes("SOURCE"),
+    help="Where the tasks come from, such as plan:fix_plan.md or prd:prd.json (docs/tasks.md).",
 )  # fmt: skip
-
 project_option = click.option(
     "--project", metavar="DIR", shell_complete=completes("DIR"),
     help="The project's folder.  [default: this folder, or the nearest one above with a loop's files]",

@@ -26,7 +26,7 @@ SECTIONS = {
         "run": ("bridge.cli.run", "Run the loop in this project."),
         "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
         "swarm": ("bridge.cli.swarm", "Run many loops side by side, and merge what is complete."),
-        "tasks": ("bridge.cli.tasks", "List tasks where they live: plans, files, trackers; or copy them here."),
+        "tasks": ("bridge.cli.tasks", "List tasks where they live, or copy them into another form."),
     },
     "Watch": {
         "status": ("bridge.cli.status", "Show the state of this project's loop."),

@@ -23,7 +23,7 @@ from bridge.cli._options import (
     sandbox_options,
     settings_option,
     setup_option,
-    source_options,
+    source_option,
     taken_notify,
     telemetry_options,
 )
@@ -94,7 +94,7 @@ _above_zero = click.FloatRange(0, min_open=True)
 @project_option
 @setup_option
 @jobs_option
-@source_options
+@source_option
 @click.option("--by", type=click.Choice(["box", "heading"]), default="box", help="What of the plan is one task.")
 @click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
 @click.option("--check-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
@@ -139,11 +139,11 @@ def run(context: click.Context, /, **given: Any) -> int:
     Exit codes: 0 all merged; 1 something isn't (listed, with its branch and what can be done); 2 usage or
     configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
     """
-    from bridge.cli.tasks import taken_source
     from bridge.loop.notify import notifying
     from bridge.swarm.opening import Swarm
     from bridge.swarm.project import open_project
-    from bridge.tasks.model import check
+    from bridge.tasks import open_source
+    from bridge.tasks.model import Asked, check
 
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
@@ -157,13 +157,14 @@ def run(context: click.Context, /, **given: Any) -> int:
         settings, named = options.get("settings"), options.get("tasks")
         opened = open_project(folder, setup, script=script, settings=settings, tasks=named)
         by_heading = given.pop("by") == "heading"
-        name, source = (
-            given.pop("tasks_file"),
-            taken_source(given, opened.folder, opened.own.plan, by_heading=by_heading),
-        )
+        name, source = given.pop("tasks_file"), given.pop("source")
         if name is not None and source is not None:
             raise click.UsageError("TASKS and --from exclude each other", context)
-        tasks = _tasks(name, opened, by_heading=by_heading) if source is None else check(source.tasks())
+        if source is None:
+            tasks = _tasks(name, opened, by_heading=by_heading)
+        else:
+            asked = Asked(project=opened.folder, plan=opened.own.plan, by_heading=by_heading)
+            tasks = check(open_source(source, asked).tasks())
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
         with _executor(given, jobs) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)

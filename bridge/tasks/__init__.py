@@ -58,11 +58,11 @@ def open_source(text: str, asked: Asked) -> Source:
     """Open what ``--from`` names.
 
     Args:
-        text: ``NAME:WHAT``, such as ``prd:prd.json`` or ``github:owner/name``.
+        text: ``NAME:WHAT``, such as ``prd:prd.json``.
         asked: the rest; its argument is filled in.
 
     Raises:
-        ConfigurationError: there is no such source; a filter that it doesn't know.
+        ConfigurationError: there is no such source.
     """
     from bridge.errors import ConfigurationError
     from bridge.resources import likely
@@ -74,10 +74,4 @@ def open_source(text: str, asked: Asked) -> Source:
         raise ConfigurationError(
             f"{text}: there is no such source of tasks.{likely(name, known)}\n  next: one of {names}"
         )
-    for filter_name in asked.filters:
-        if filter_name not in known[name].filters:
-            homes = ", ".join(each.name for each in known.values() if filter_name in each.filters)
-            raise ConfigurationError(
-                f"--{filter_name} does not apply to tasks of {name}\n  next: leave it out; it is for {homes}"
-            )
     return known[name].open(replace(asked, argument=argument))

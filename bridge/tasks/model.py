@@ -1,11 +1,11 @@
-"""A task, wherever it comes from; and where tasks come from, as an object each."""
+"""A task, wherever it comes from; and where tasks come from, one object each."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
@@ -88,16 +88,12 @@ class Asked:
     Attributes:
         project: the project's folder.
         argument: what stands behind its name and a colon.
-        filters: which of its tasks, by name.
-        env: the environment of this process.
         plan: how the plans of the project's kind of setup are read.
         by_heading: all open boxes below one heading are one task.
     """
 
     project: Path
-    argument: str
-    filters: Mapping[str, str] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
+    argument: str = ""
     plan: PlanKind | None = None
     by_heading: bool = False
 
@@ -122,16 +118,6 @@ class Asked:
         return text
 
 
-FILTERS = {
-    "label": ("LABEL[,LABEL]", "Only tasks that have all of these labels."),
-    "milestone": ("NAME", "Only tasks of this milestone."),
-    "search": ("WORDS", "Only tasks that a search of the tracker finds."),
-    "assignee": ("NAME", "Only tasks that are assigned so."),
-    "limit": ("N", "At most so many tasks."),
-}
-"""Which tasks of a source: name to its value in ``--help``, and its line there."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceKind:
     """A kind of source.
@@ -139,14 +125,12 @@ class SourceKind:
     Attributes:
         name: in front of the colon. title: for people.
         takes: what stands behind it, as people call it.
-        filters: of :data:`FILTERS`, that it knows.
         open: gives one; raises ConfigurationError.
     """
 
     name: str
     title: str
     takes: str
-    filters: frozenset[str] = frozenset()
     open: Callable[[Asked], Source]
 
 

@@ -29,12 +29,12 @@ STORIES = {
 
 
 def found(name: str, project: Path) -> list[Task]:
-    return open_source(name, Asked(project=project, argument="")).tasks()
+    return open_source(name, Asked(project=project)).tasks()
 
 
 def test_a_plan_and_what_is_done_in_it(tmp_path: Path) -> None:
     (tmp_path / "plan.md").write_text(PLAN)
-    source = open_source("plan:plan.md", Asked(project=tmp_path, argument=""))
+    source = open_source("plan:plan.md", Asked(project=tmp_path))
     one, three = source.tasks()
     assert (one.title, one.ref, one.boxes, three.title) == ("one", "one", (), "three")
     source.done(one, "done", close=False)
@@ -46,7 +46,7 @@ def test_a_plan_and_what_is_done_in_it(tmp_path: Path) -> None:
 def test_stories_and_what_is_done_in_them(tmp_path: Path) -> None:
     path = tmp_path / "prd.json"
     path.write_text(json.dumps(STORIES, indent=2))
-    source = open_source("prd:", Asked(project=tmp_path, argument=""))
+    source = open_source("prd:", Asked(project=tmp_path))
     tasks = {each.ref: each for each in source.tasks()}
     assert tasks["US-2 B"].needs == (tasks["US-1 A"].id,)
     source.done(tasks["US-1 A"], "", close=True)
