@@ -256,3 +256,11 @@ def test_an_image_is_for_containers_alone(tmp_path: Path) -> None:
     assert wishes(env, provider="podman", image="own").image == "own"
     with pytest.raises(ConfigurationError, match="for docker and podman; this is bwrap"):
         wishes(env, provider="bwrap", image="own")
+
+
+def test_the_state_that_every_loop_keeps_is_written_to_by_none_of_its_turns(tmp_path: Path) -> None:
+    from bridge.loop import lock, review, runs, store
+    from bridge.setups.dot_ralph.folder import locate, protected
+
+    kept = {f".ralph/{name}" for name in (runs.FILE, lock.FILE, store.CREW, store.REVIEW, review.FINDINGS)}
+    assert kept <= {*protected(locate(tmp_path))}
