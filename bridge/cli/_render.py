@@ -223,8 +223,9 @@ def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:
     total = f"{_minutes(seconds)} in all" if seconds is not None else "any time in all"
     turn = f"{_minutes(loop.timeout)} per turn" if loop.timeout is not None else "any time per turn"
     where = "" if loop.box is None else f" in {loop.box.name}"
+    reserves = f" · {loop.reserves.shown}" if loop.reserves is not None else ""
     gates = f" · {loop.gates.shown}" if loop.gates is not None else ""
-    return f"{_named(tool)}{where} · prompt {loop.prompt} · {count}, {total}, {turn}{gates}"
+    return f"{_named(tool)}{where} · prompt {loop.prompt} · {count}, {total}, {turn}{reserves}{gates}"
 
 
 def _named(tool: Driver | Agent | str) -> str:

@@ -77,6 +77,13 @@ class Reserves:
     def candidates(self) -> tuple[Candidate, ...]:
         return (*self.fallback, *([self.escalate] if self.escalate else []))
 
+    @property
+    def shown(self) -> str:
+        """In a few words."""
+        named = [f"at a limit {', '.join(each.name for each in self.fallback)}"] if self.fallback else []
+        hard = [f"after {plural(self.after, 'turn')} on a task {self.escalate.name}"] if self.escalate else []
+        return " · ".join((*named, *hard))
+
 
 # -- how things stand --------------------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ def test_another_tool_goes_on_at_a_limit(night: Project) -> None:
     assert loop.finished() == night.example.used_up, loop.said
     assert tools(night) == [own(night), own(night), "codex", "codex"]
     assert [record["result"] for record in night.turn_records()] == ["success", "limit", "success", "success"]
+    assert "at a limit driver codex" in loop.said  # from the first line on
     assert "codex takes over" in loop.said
     night.readable()
     assert night.status()["tool"].endswith("codex")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,10 +12,10 @@ from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 from tests.examples import EXAMPLES, project
 from tests.machine import NO_BOX
+from tests.night.test_fallback import install, tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.examples import Project
 
@@ -93,3 +94,23 @@ def _without(made: Project, program: str) -> str:
             if name != program and not os.path.lexists(folder / name):
                 os.symlink(os.path.join(each, name), folder / name)
     return str(folder)
+
+
+@bwrap
+@pytest.mark.slow
+@pytest.mark.parametrize("boxed", ["plain", "snarktank"], indirect=True)
+def test_a_stand_ins_box_has_its_own_clis_state_in_it_and_not_that_of_the_other(boxed: Project) -> None:
+    states = (".claude/.credentials.json", ".codex/auth.json")
+    for name in states:
+        path = Path(boxed.env["HOME"], name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}\n")
+    looks = f'for each in {" ".join(states)}; do [ ! -e "$HOME/$each" ] || echo "$each" >> "$kept/seen.$who"; done'
+    install(boxed, f"who=codex; {looks}")
+    boxed.turns(f"who=claude; {looks}; limited 600")
+    loop = boxed.start("--max-iterations", "1", "--retry-delay", "0", "--fallback", "codex")
+    assert loop.finished() == boxed.example.used_up, loop.said
+    assert tools(boxed) == ["claude-code in bwrap", "codex in bwrap"]
+    assert [(boxed.kept / f"seen.{who}").read_text().split() for who in ("claude", "codex")] == [
+        [s] for s in states
+    ]
