@@ -257,3 +257,15 @@ def test_what_could_not_stand_in_is_refused_at_the_start(night: Project, words: 
     assert loop.finished() in (1, 2, 4), loop.said
     assert why in loop.said
     assert night.begun() == 0
+
+
+def test_each_loop_of_a_swarm_has_them(make_project: MakeProject) -> None:
+    night = make_project("plain")
+    install(night)
+    night.turns(otherwise="limited 600")
+    night.write("tasks.txt", "one\n")
+    words = ("--driver", "claude-code", "--fallback", "codex", "--max-iterations", "1", "--quiet")
+    done = night.run("swarm", "run", "tasks.txt", "-j", "1", "--trees", str(night.kept / "trees"), *words)
+    (record,) = (night.kept / "trees").rglob("turns.jsonl")
+    said = [json.loads(line)["tool"] for line in record.read_text().splitlines()]
+    assert said == ["driver claude-code", "driver codex"], done.stdout
