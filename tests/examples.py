@@ -270,6 +270,9 @@ EXAMPLES = {each.name: each for each in _more() or _EXAMPLES}
 SETUPS = {each.setup: each for each in reversed(EXAMPLES.values())}
 """One of each kind of setup."""
 
+LOOPS = [each for name, each in EXAMPLES.items() if name not in ("wiggum-agent", "playbook", "pocock", "ralphy")]
+"""One of each way in which loops are decided and their files written, for what holds whatever the kind."""
+
 # One program for drivers (`-p PROMPT`) and agents (a prompt on stdin): runs steps/N, else steps/else.
 _CLI = r"""#!/usr/bin/env bash
 kept=@KEPT@

@@ -44,3 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "night" in item.path.parts[-2:-1]:
             item.add_marker(pytest.mark.slow)
+
+
+each_loop = pytest.mark.parametrize("night", examples.LOOPS, ids=lambda example: example.name, indirect=True)
+"""For a test of what the loop itself does: not every kind of setup, but every way in which loops are decided."""

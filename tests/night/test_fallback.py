@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.examples import AGENT, SESSION
+from tests.night.conftest import each_loop
 
 if TYPE_CHECKING:
     from tests.examples import MakeProject, Project
@@ -107,6 +108,7 @@ def test_a_projects_settings_name_tools_and_no_paths(make_project: MakeProject, 
     assert loop.finished() == night.example.used_up, loop.said  # the command line is stronger
 
 
+@each_loop
 def test_the_loops_own_tool_is_back_when_its_limit_is_over(night: Project) -> None:
     install(night, over(2))
     night.turns("work", SHORT, "work")
@@ -130,6 +132,7 @@ def arguments(night: Project, turn: str) -> str:
     return (night.kept / turn / "arguments").read_text()
 
 
+@each_loop
 def test_each_tool_goes_on_with_its_own_session(night: Project) -> None:
     install(night, over(2), over(4))
     night.turns("work", SHORT, f"{NOTED} work", SHORT, otherwise=f"{NOTED} work")
@@ -146,6 +149,7 @@ def test_each_tool_goes_on_with_its_own_session(night: Project) -> None:
             assert THREAD.encode() not in path.read_bytes(), path
 
 
+@each_loop
 def test_a_loop_that_was_killed_goes_on_with_the_tool_that_stood_in(night: Project) -> None:
     install(night, "", HANGS)
     night.turns("limited 600")
@@ -163,6 +167,7 @@ def test_a_loop_that_was_killed_goes_on_with_the_tool_that_stood_in(night: Proje
     night.readable()
 
 
+@each_loop
 def test_where_all_are_at_a_limit_the_first_to_be_back_is_waited_for(night: Project) -> None:
     install(night, LIMITED)
     night.turns("limited 600")
@@ -177,6 +182,7 @@ def test_where_all_are_at_a_limit_the_first_to_be_back_is_waited_for(night: Proj
 @pytest.mark.parametrize(
     "words", ["You've hit your session limit", "429 rate limit, usage limit reached, try later"]
 )
+@each_loop
 def test_a_limit_that_is_talked_about_is_none(night: Project, words: str) -> None:
     install(night)
     night.turns(otherwise=f'touched; say "{words}"')
@@ -185,6 +191,7 @@ def test_a_limit_that_is_talked_about_is_none(night: Project, words: str) -> Non
     assert set(tools(night)) == {own(night)}, loop.said
 
 
+@each_loop
 def test_neither_a_single_overload_nor_a_limit_per_minute_changes_tools(night: Project) -> None:
     install(night)
     rate = "say 'API Error: 429 rate_limit_error: too many requests' 'true,\"api_error_status\":429'; exit 1"
@@ -195,6 +202,7 @@ def test_neither_a_single_overload_nor_a_limit_per_minute_changes_tools(night: P
     assert set(tools(night)) == {own(night)}, loop.said
 
 
+@each_loop
 def test_what_has_to_be_paid_for_is_gone_around(night: Project) -> None:
     install(night)
     night.turns("say 'Credit balance is too low' true; exit 1")
@@ -204,6 +212,7 @@ def test_what_has_to_be_paid_for_is_gone_around(night: Project) -> None:
     assert set(tools(night)[1:]) == {"codex"}, loop.said
 
 
+@each_loop
 def test_a_provider_that_stays_overloaded_is_left(night: Project) -> None:
     install(night)
     night.turns(otherwise="say 'API Error: 529 Overloaded' true; exit 1")
@@ -213,6 +222,7 @@ def test_a_provider_that_stays_overloaded_is_left(night: Project) -> None:
     assert tools(night)[:7] == [own(night)] * 6 + ["codex"], loop.said
 
 
+@each_loop
 def test_caps_are_over_all_tools(night: Project) -> None:
     install(night)
     night.turns("work", "limited 600")  # 7 tokens each, then 11
@@ -222,6 +232,7 @@ def test_caps_are_over_all_tools(night: Project) -> None:
     assert night.status()["ended"]["reason"] == "max_tokens"
 
 
+@each_loop
 def test_failures_in_a_row_bring_another_tool(night: Project) -> None:
     install(night)
     night.turns("fail", "fail")
@@ -231,6 +242,7 @@ def test_failures_in_a_row_bring_another_tool(night: Project) -> None:
     assert "in a row failed" in loop.said
 
 
+@each_loop
 def test_a_stand_in_that_is_gone_at_night_makes_room_for_the_next(night: Project) -> None:
     install(night)
     night.write("bin/third.sh", AGENT.replace("claude", "third"))
@@ -251,6 +263,7 @@ def test_a_stand_in_that_is_gone_at_night_makes_room_for_the_next(night: Project
         (("--fallback", "codex", "--max-cost", "5"), "codex never tells what it costs"),
     ],
 )
+@each_loop
 def test_what_could_not_stand_in_is_refused_at_the_start(night: Project, words: tuple[str, ...], why: str) -> None:
     install(night)
     loop = night.start("--max-iterations", "1", *words)

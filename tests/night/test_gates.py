@@ -9,6 +9,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from tests import examples
+from tests.night.conftest import each_loop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +59,7 @@ def test_a_loop_that_calls_itself_complete_goes_on_until_its_check_succeeds(nigh
     night.readable()
 
 
+@each_loop
 def test_a_check_that_goes_on_failing_ends_no_loop_as_complete_and_makes_no_further_turns(night: Project) -> None:
     night.turns(otherwise=done(night))
     loop = night.start("--check", CHECK, "--max-iterations", "3", "--retry-delay", "0", KEPT=str(night.kept))
@@ -122,6 +124,7 @@ def test_a_loop_is_not_complete_before_a_review_finds_nothing(night: Project) ->
     assert ".ralph_bridge" not in first, "the loop's own files are no work"
 
 
+@each_loop
 def test_reviews_end_when_their_rounds_are_used_up(night: Project) -> None:
     reviewer(night, otherwise=FINDING)
     night.turns(otherwise=done(night))
@@ -131,6 +134,7 @@ def test_reviews_end_when_their_rounds_are_used_up(night: Project) -> None:
     assert "the round of review is used up" in loop.said + night.logged()
 
 
+@each_loop
 def test_a_reviewer_at_a_limit_is_passed_over(night: Project) -> None:
     reviewer(night, otherwise=LIMITED)
     night.turns(otherwise=done(night))
@@ -143,6 +147,7 @@ def test_a_reviewer_at_a_limit_is_passed_over(night: Project) -> None:
 # -- what goes wrong -------------------------------------------------------------------------------------
 
 
+@each_loop
 def test_a_check_that_hangs_is_ended_with_all_that_it_has_started_and_has_failed(night: Project) -> None:
     night.turns(otherwise=done(night))
     hangs = 'echo begun; (echo $BASHPID > "$KEPT/left.check"; exec sleep 300) & sleep 300'
@@ -153,6 +158,7 @@ def test_a_check_that_hangs_is_ended_with_all_that_it_has_started_and_has_failed
     assert night.alive() == []
 
 
+@each_loop
 def test_a_host_that_is_killed_while_it_checks_checks_again_and_goes_on(night: Project) -> None:
     night.turns(*(done(night) for _ in range(2 if night.example.twice else 1)), otherwise=done(night))
     check = 'echo x >> "$KEPT/checks"; test "$(wc -l < "$KEPT/checks")" -gt 1 || sleep 300'
@@ -165,6 +171,7 @@ def test_a_host_that_is_killed_while_it_checks_checks_again_and_goes_on(night: P
     night.readable()
 
 
+@each_loop
 def test_a_signal_while_it_checks_ends_the_check_and_the_loop(night: Project) -> None:
     night.turns(otherwise=done(night))
     check = 'echo $$ > "$KEPT/left.check"; exec sleep 300'
@@ -176,6 +183,7 @@ def test_a_signal_while_it_checks_ends_the_check_and_the_loop(night: Project) ->
     assert [record["result"] for record in night.turn_records()][-1] == "success", night.turn_records()
 
 
+@each_loop
 def test_each_turn_is_told_what_its_check_says(night: Project) -> None:
     keep = told(night)
     night.turns(f"{keep}; touched; say more", f"{keep}; touch mended; {done(night)}", otherwise=done(night))
@@ -186,6 +194,7 @@ def test_each_turn_is_told_what_its_check_says(night: Project) -> None:
     assert "nothing is mended" in night.of_turn(2, "told")
 
 
+@each_loop
 def test_what_a_check_prints_moves_no_cursor_and_forges_no_mark(night: Project) -> None:
     keep = told(night)
     first = [done(night)] * (2 if night.example.twice else 1)
@@ -203,6 +212,7 @@ def test_what_a_check_prints_moves_no_cursor_and_forges_no_mark(night: Project) 
     assert "\x1b" not in loop.said
 
 
+@each_loop
 def test_findings_outlive_a_host_that_is_killed_and_a_forged_file_changes_nothing(night: Project) -> None:
     keep = told(night)
     reviewer(night, FINDING)
@@ -219,6 +229,7 @@ def test_findings_outlive_a_host_that_is_killed_and_a_forged_file_changes_nothin
     assert "\x1b" not in again.said
 
 
+@each_loop
 def test_a_review_that_writes_is_told_and_one_that_nobody_understands_counts_as_a_round(night: Project) -> None:
     reviewer(night, "echo x > by-review.txt; say 'Looks good to me.'")
     night.turns(otherwise=done(night))
@@ -230,6 +241,7 @@ def test_a_review_that_writes_is_told_and_one_that_nobody_understands_counts_as_
     assert "its last message has neither findings nor NO ISSUES FOUND" in shown
 
 
+@each_loop
 def test_check_and_review_by_turns(night: Project) -> None:
     reviewer(night, FINDING)
     night.turns(otherwise=f"{done(night)}; [ $turn -lt 2 ] || touch mended")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tests.night.conftest import each_loop
 from tests.night.test_fallback import install, own
 from tests.night.test_gates import CODEX
 
@@ -41,6 +42,7 @@ def test_each_turn_gets_it_or_the_loop_does_not_begin(night: Project) -> None:
     night.readable()
 
 
+@each_loop
 def test_nothing_begins_with_an_effort_that_the_cli_does_not_have(night: Project) -> None:
     if night.example.agent:
         return
@@ -51,6 +53,7 @@ def test_nothing_begins_with_an_effort_that_the_cli_does_not_have(night: Project
     assert (night.begun(), night.turn_records()) == (0, [])
 
 
+@each_loop
 def test_another_tool_has_a_model_of_its_own(night: Project) -> None:
     install(night)
     night.turns(f"{NOTE}; limited 600")
@@ -65,6 +68,7 @@ def test_another_tool_has_a_model_of_its_own(night: Project) -> None:
     assert words[:5] == ["exec", "--model", "gpt-5", "-c", "model_reasoning_effort=low"]
 
 
+@each_loop
 def test_a_review_has_a_model_of_its_own(night: Project) -> None:
     night.write("bin/codex", CODEX)
     (night.kept / "review-steps").mkdir()

@@ -7,6 +7,8 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+from tests.night.conftest import each_loop
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -44,6 +46,7 @@ def test_the_next_turn_is_given_a_message_once(night: Project) -> None:
     night.readable()
 
 
+@each_loop
 def test_a_turn_that_is_killed_or_fails_has_not_had_it(night: Project) -> None:
     night.turns(f"{HEARS}; hang", f"{HEARS}; fail", f"{HEARS}; work", f"{HEARS}; work")
     night.state.mkdir(parents=True, exist_ok=True)
@@ -56,6 +59,7 @@ def test_a_turn_that_is_killed_or_fails_has_not_had_it(night: Project) -> None:
     assert ["zebra" in told(night, each) for each in (1, 2, 3, 4)] == [True, True, True, False], loop.said
 
 
+@each_loop
 def test_a_pause_holds_the_loop_before_its_next_turn_until_it_is_over(night: Project) -> None:
     night.turns(night.held, "work")
     loop = night.start("--max-iterations", "2")
@@ -73,6 +77,7 @@ def test_a_pause_holds_the_loop_before_its_next_turn_until_it_is_over(night: Pro
     assert night.status()["pause"] is None
 
 
+@each_loop
 def test_a_paused_loop_ends_by_a_signal_and_the_next_one_is_not_paused(night: Project) -> None:
     night.turns(night.held, "work", "work")
     loop = night.start("--max-iterations", "2")
@@ -88,6 +93,7 @@ def test_a_paused_loop_ends_by_a_signal_and_the_next_one_is_not_paused(night: Pr
     assert night.begun() > 1 or night.example.counts_on, again.said
 
 
+@each_loop
 def test_a_paused_loop_ends_when_its_minutes_are_over(night: Project) -> None:
     night.turns(night.held, "work")
     loop = night.start("--max-iterations", "5", "--max-minutes", "0.1")
@@ -98,6 +104,7 @@ def test_a_paused_loop_ends_when_its_minutes_are_over(night: Project) -> None:
     assert night.begun() == 1, loop.said
 
 
+@each_loop
 def test_what_an_agent_plants_there_holds_nobody_up(night: Project) -> None:
     folder = inbox(night)
     name = f"{time.time_ns():020}-{'0' * 8}"
@@ -116,6 +123,7 @@ def test_what_an_agent_plants_there_holds_nobody_up(night: Project) -> None:
     assert "giraffe" not in told(night, 1)
 
 
+@each_loop
 def test_a_task_is_left_alone_until_the_loop_ends(night: Project) -> None:
     plan = next((each for each in night.example.kind.plan.files if (night.path / each).is_file()), None)
     night.turns(night.held, f"{HEARS}; work")

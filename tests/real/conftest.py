@@ -36,6 +36,8 @@ DRIVERS = {
     "droid": "droid",
     "kilo": "kilo",
 }
+QUICK = [name for name in DRIVERS if name != "kilo"]
+"""All but the one that takes a quarter of a minute to begin, whose events are another's: a loop of it has to do."""
 AGENTS = ("claude", "codex", "cline")
 PATIENCE = 240.0  # seconds; opencode takes 3, and 50 on a machine that others use as well
 OUTPUT = "OUTPUT-OF-A-TOOL"

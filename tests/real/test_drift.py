@@ -14,7 +14,7 @@ import pytest
 from bridge.cli.drift import rendered
 from bridge.drift.report import DriftFinding, DriftReport
 from bridge.resources import shipped
-from tests.real.conftest import AGENTS, DRIVERS, MAIN, ROOT, Stage
+from tests.real.conftest import AGENTS, MAIN, QUICK, ROOT, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1260)]
 LIMITS = {"D9", "D14"}  # what the pinned CLIs can't do, whatever a script says
@@ -54,7 +54,7 @@ def found(script: dict[str, Any], status: str) -> dict[str, str]:
     return {each["check"]: each["drift"] for each in script["findings"] if each["status"] == status}
 
 
-@pytest.mark.parametrize("name", DRIVERS)
+@pytest.mark.parametrize("name", QUICK)
 def test_a_shipped_driver_has_not_drifted(stage: Stage, name: str) -> None:
     code, (script,), _ = drift(stage, name)
     assert (code, found(script, "failed"), found(script, "warning")) == (0, {}, {}), script

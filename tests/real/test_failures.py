@@ -7,22 +7,21 @@ import re
 import pytest
 
 from bridge.rehearsal.scenario import ModelTurn
-from tests.real.conftest import DRIVERS, Stage, both_tasks, says, shown, told, works
+from tests.real.conftest import QUICK, Stage, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real
-driver = pytest.mark.parametrize("driver", DRIVERS)
+driver = pytest.mark.parametrize("driver", QUICK)
 ONCE = ("--max-iterations", "1")
 LONG = "A long story that goes on and on. " * 30
 SOON = 15.0  # seconds in which a CLI of a busy machine meets the limit, and the loop begins to wait
-SILENT = ("opencode", "copilot", "qwen", "kimi", "droid", "kilo")  # D8 and D14: they try for minutes
+SILENT = ("opencode", "copilot", "qwen", "kimi", "droid")  # D8 and D14: they try for minutes
 REFUSES = ("claude-code", "codex", "gemini", "kimi", "pi", "droid")  # those that say what a refused key is at once
 
 
 @driver
 def test_a_key_that_is_refused_fails_the_run(stage: Stage, driver: str) -> None:
-    minutes = "2" if driver == "kilo" else "0.5"  # it takes a quarter of a minute to begin
     turns = [ModelTurn(status=401, message="that key is unknown")]
-    done = stage.loop(driver, *ONCE, "--timeout", minutes, turns=turns)
+    done = stage.loop(driver, *ONCE, "--timeout", "0.5", turns=turns)
     assert done.status == 1
     failure = {"gemini": f"exit status {401 % 256}", "pi": "it reported an error: 401"}.get(driver, "exit status 1")
     assert f"failed: {failure}" in told(done)
@@ -46,7 +45,7 @@ def test_a_key_that_is_refused_ends_the_loop_after_one_repetition(stage: Stage, 
 
 
 @pytest.mark.parametrize("status", [500, 529])
-@pytest.mark.parametrize("driver", [name for name in DRIVERS if name not in SILENT])
+@pytest.mark.parametrize("driver", [name for name in QUICK if name not in SILENT])
 def test_a_server_error_fails_the_run_and_it_is_repeated(stage: Stage, driver: str, status: int) -> None:
     asks = {"claude-code": 2, "codex": 4, "gemini": 1, "pi": 4}[driver]  # before it gives up
     turns = [ModelTurn(status=status)] * asks + both_tasks()
@@ -166,7 +165,6 @@ FORGET = {
     "qwen": "rm -rf $HOME/.qwen/projects",
     "kimi": "rm -rf $HOME/.kimi-code/sessions $HOME/.kimi-code/session_index.jsonl",
     "pi": "rm -rf $HOME/.pi/agent/sessions",
-    "kilo": "rm -rf $HOME/.local/share/kilo",
 }
 
 

@@ -8,11 +8,11 @@ import re
 import pytest
 
 from bridge.rehearsal.scenario import ModelTurn
-from tests.real.conftest import DRIVERS, OUTPUT, Stage, asked, both_tasks, says, shown, told, works
+from tests.real.conftest import DRIVERS, OUTPUT, QUICK, Stage, asked, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real
-driver = pytest.mark.parametrize("driver", DRIVERS)
-MEMORY = [name for name in DRIVERS if name != "copilot"]  # those whose sessions the drivers resume
+driver = pytest.mark.parametrize("driver", QUICK)
+MEMORY = [name for name in QUICK if name != "copilot"]  # those whose sessions the drivers resume
 
 
 def sessions(text: str) -> list[str]:
@@ -20,7 +20,7 @@ def sessions(text: str) -> list[str]:
     return re.findall(r"tasks ticked · session (\S+)", text)
 
 
-@driver
+@pytest.mark.parametrize("driver", DRIVERS)
 def test_the_loop_resumes_its_session_until_the_plan_is_done_d4(stage: Stage, driver: str) -> None:
     """Live; the driver's own filter shows what today's CLI prints, once, and nothing that a tool printed."""
     stage.git("config", "user.name", "Rehearsal")  # in the repository: gemini's shell looks at no ~/.gitconfig

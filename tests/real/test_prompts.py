@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from bridge.rehearsal.scenario import ModelTurn
-from tests.real.conftest import DRIVERS, Stage, asked, says, told
+from tests.real.conftest import QUICK, Stage, asked, says, told
 
 pytestmark = pytest.mark.real
-driver = pytest.mark.parametrize("driver", DRIVERS)
+driver = pytest.mark.parametrize("driver", QUICK)
 LARGE = '- [ ] "a large prompt"\n' + "A line of a very large prompt: é, $HOME, `x`.\n" * 6000 + "THE END"
 ODD = '---\ntitle: "it\'s"\n---\n\n- [ ] back\\slash, $HOME, `ticks`, 100 %, é\n\tand a tab'
 
 
-@pytest.mark.parametrize("driver", [name for name in DRIVERS if name != "kimi"])
+@pytest.mark.parametrize("driver", [name for name in QUICK if name != "kimi"])
 def test_a_prompt_of_more_than_128_kib_arrives_whole_on_stdin_d15(stage: Stage, driver: str) -> None:
     stage.write("PROMPT.md", LARGE)
     done = stage.loop(driver, turns=[says("Read.", signal=True)])
