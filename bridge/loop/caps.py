@@ -153,7 +153,15 @@ class Tally:
         self.spent = spent
         self.untold: set[str] = set()
 
-    def add(self, record: TurnRecord, usage: Usage | None, now: datetime, *, resumed: bool = False) -> TurnRecord:
+    def add(
+        self,
+        record: TurnRecord,
+        usage: Usage | None,
+        now: datetime,
+        *,
+        resumed: bool = False,
+        caps: Caps | None = None,
+    ) -> TurnRecord:
         """Count a turn; return its record with what it used.
 
         Args:
@@ -162,9 +170,10 @@ class Tally:
                 has been added since the session's last turn is this turn's.
             now: local time, with its zone.
             resumed: it went on with a session.
+            caps: with the prices of its tool; None: those of the run.
         """
         if usage is not None:
-            record = self._caps.priced(self._used(record, usage, resumed=resumed))
+            record = (caps or self._caps).priced(self._used(record, usage, resumed=resumed))
         if record.result == "success":
             if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
                 self.untold.add("tokens")

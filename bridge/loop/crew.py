@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
+    from bridge.loop.caps import Caps
     from bridge.loop.plan import Plan
     from bridge.loop.settings import LoopSettings
     from bridge.turn.tool import Tool
@@ -53,10 +54,12 @@ class Candidate(NamedTuple):
     Attributes:
         name: as records call it, such as ``driver codex@gpt-5:high``.
         open: loads it for the settings of a loop, and sees whether its CLI is there; raises BridgeError.
+        prices: US dollars per million tokens, in and out, where it tells no cost; None: those of the loop.
     """
 
     name: str
     open: Callable[[LoopSettings], AbstractContextManager[Tool]]
+    prices: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +232,15 @@ class Crew:
     @property
     def alone(self) -> bool:
         return len(self._tools) == 1
+
+    def caps(self, name: str) -> Caps:
+        """Give the loop's caps with the prices of this tool."""
+        gates = self._settings.gates
+        review = [gates.review.tool] if gates is not None and gates.review is not None else []
+        candidates = (*self._reserves.candidates, *review)
+        prices = next((each.prices for each in candidates if each.name == name and each.prices), None)
+        caps = self._settings.caps
+        return caps if prices is None else replace(caps, price_in=prices[0], price_out=prices[1])
 
     @property
     def names(self) -> Sequence[str]:

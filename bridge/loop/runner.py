@@ -153,7 +153,7 @@ class _Loop(Generic[S, O]):
         self.observers: list[Observer] = [Notifier(facts, self.settings.env or os.environ)]
         with self.crew, self.reviewer or nullcontext(), self.active:
             for name in self.crew.names:
-                self.settings.caps.check(name)
+                self.crew.caps(name).check(name)
             left: tuple[str, ...] = ()
             if self.settings.box is not None:  # before its records are begun, which name it
                 self.active.uses(self._shown(self.active.tool))
@@ -566,7 +566,8 @@ class _Loop(Generic[S, O]):
     def _keep(self, record: TurnRecord, outcome: Outcome | None = None) -> TurnRecord:
         usage = outcome.analysis.usage if outcome is not None and outcome.analysis else None
         resumed = outcome is not None and outcome.resumed
-        record = self.tally.add(record, usage, self.clock.now(), resumed=resumed)
+        caps = self.crew.caps(record.tool.partition(" in ")[0] or self.tool.name)
+        record = self.tally.add(record, usage, self.clock.now(), resumed=resumed, caps=caps)
         self.active.spends(self.tally.spent)
         self._record(TurnRecorded(record, usage))
         return record

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "RALPH_BRIDGE_SANDBOX"
 CONTAINERS = ("docker", "podman")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HOST = re.compile(r"(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
 _NUMBERS = ("memory_mb", "processes", "cpus")
 _MOST = 10**9
@@ -124,23 +124,31 @@ def config_file(env: Mapping[str, str]) -> Path:
     return Path(folder, "ralph-bridge", "config.toml")
 
 
-def _configured(path: Path) -> Wishes:
+def configured(path: Path, section: str) -> dict[str, Any]:
+    """Read a section of the user's configuration; {} where there is none.
+
+    Raises:
+        ConfigurationError: the file can't be read, or that is no section.
+    """
     if not path.exists():
-        return Wishes()
+        return {}
     with usable(f"the configuration {path}"):
         text = read_bytes(path, 1024 * 1024, root=ANYWHERE).decode("utf-8", "replace")
     try:
-        document = tomllib.loads(text)
+        found = tomllib.loads(text).get(section, {})
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: no TOML: {error}\n  next: correct it there") from None
-    section = document.get("sandbox", {})
-    if not isinstance(section, dict):
+    if not isinstance(found, dict):
         raise ConfigurationError(
-            f"{path}: sandbox is {section!r}, expected a section [sandbox]\n  next: correct it"
+            f"{path}: {section} is {found!r}, expected a section [{section}]\n  next: correct it"
         )
+    return found
+
+
+def _configured(path: Path) -> Wishes:
     known = {each.name for each in fields(Wishes)}
     values: dict[str, Any] = {}
-    for key, value in section.items():
+    for key, value in configured(path, "sandbox").items():
         where = f"{path}: [sandbox] {key}"
         if key not in known:
             raise ConfigurationError(f"{where}: there is no such setting{likely(key, known)}\n  next: correct it")
@@ -191,6 +199,6 @@ def _network(value: Any, where: str) -> Network:
 
 
 def _name(value: str, where: str) -> str:
-    if not _NAME.fullmatch(value):
+    if not NAME.fullmatch(value):
         raise ConfigurationError(f"{where}: {value!r} is no name of a variable\n  next: give its name alone")
     return value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from bridge.clis import find_cli
 from bridge.errors import ConfigurationError
 from bridge.loop.crew import Candidate, Reserves
+from bridge.resources import likely
+from bridge.sandbox.settings import NAME, config_file, configured
 from bridge.turn.tool import Tool
 
 if TYPE_CHECKING:
@@ -88,6 +91,70 @@ def parse_tool(text: str, where: str) -> ToolSpec:
     return ToolSpec(kind, script, model)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """What the user's configuration says of a tool that stands in: ``[tools."driver:codex"]``.
+
+    Attributes:
+        price_in, price_out: US dollars per million tokens, where it tells no cost.
+        allowed_tools, permission_mode: that its driver goes by; '': as it does by itself.
+        set: globals for its script.
+    """
+
+    price_in: float | None = None
+    price_out: float | None = None
+    allowed_tools: str = ""
+    permission_mode: str = ""
+    set: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        return None if self.price_in is None or self.price_out is None else (self.price_in, self.price_out)
+
+    @property
+    def globals(self) -> dict[str, str]:
+        """Of a driver's script."""
+        tools = dict.fromkeys(("CLAUDE_ALLOWED_TOOLS", "ALLOWED_TOOLS"), self.allowed_tools)
+        named = {**tools, "CLAUDE_PERMISSION_MODE": self.permission_mode}
+        return {name: value for name, value in named.items() if value} | {**self.set}
+
+
+def tool_settings(env: Mapping[str, str], spec: ToolSpec) -> ToolSettings:
+    """Read what the user's configuration says of a tool: of it with its model, else of it with any.
+
+    Raises:
+        ConfigurationError: a key or a value that can't be used; says where.
+    """
+    path = config_file(env)
+    tools = configured(path, "tools")
+    name = spec.name.replace(" ", ":", 1)
+    found = next((each for each in (name, name.partition("@")[0]) if each in tools), None)
+    if found is None:
+        return ToolSettings()
+    section, values = tools[found], {}
+    where = f'{path}: [tools."{found}"]'
+    if not isinstance(section, dict):
+        raise ConfigurationError(f"{where} is {section!r}, expected a section\n  next: correct it")
+    known = {each.name: str(each.type) for each in fields(ToolSettings)}
+    for key, value in section.items():
+        if key not in known:
+            raise ConfigurationError(
+                f"{where} {key}: there is no such setting{likely(key, known)}\n  next: correct it"
+            )
+        number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+        texts = isinstance(value, dict) and all(
+            isinstance(each, str) and NAME.fullmatch(name) for name, each in value.items()
+        )
+        fits = {"float | None": number, "str": isinstance(value, str)}.get(known[key], texts)
+        if not fits:
+            expected = {"float | None": "a number from 0", "str": "a text"}.get(known[key], "names with texts")
+            raise ConfigurationError(f"{where} {key} is {value!r}, expected {expected}\n  next: correct it")
+        values[key] = value
+    if ("price_in" in values) != ("price_out" in values):
+        raise ConfigurationError(f"{where}: one price without the other\n  next: give price_in and price_out")
+    return ToolSettings(**values)
+
+
 def model_of(options: RunOptions, env: Mapping[str, str] | None = None) -> str:
     """Give the model that the loop's own tool is to use, ``NAME[:EFFORT]``; '': as it does by itself.
 
@@ -133,7 +200,9 @@ def reserves_of(
                     f"  next: such as driver:codex, or give the path with --{name}"
                 )
             asked[name] = text
-    fallback = tuple(_candidate(parse_tool(each, "--fallback")) for each in asked["fallback"].split(",") if each)
+    fallback = tuple(
+        candidate(parse_tool(each, "--fallback"), env) for each in asked["fallback"].split(",") if each
+    )
     after, escalate = 0, None
     if text := asked["escalate"]:
         number, colon, tool = text.partition(":")
@@ -141,19 +210,26 @@ def reserves_of(
             raise ConfigurationError(
                 f"--escalate {text!r}: expected N:TOOL, such as 3:driver:claude-code@opus\n  next: correct it"
             )
-        after, escalate = int(number), _candidate(parse_tool(tool, "--escalate"))
+        after, escalate = int(number), candidate(parse_tool(tool, "--escalate"), env)
     return Reserves(fallback=fallback, escalate=escalate, after=after) if fallback or escalate else None
 
 
-def _candidate(spec: ToolSpec) -> Candidate:
-    return Candidate(spec.name, lambda loop: open_tool(spec, loop))
+def candidate(spec: ToolSpec, env: Mapping[str, str], *, reads_only: bool = False) -> Candidate:
+    """Give a further tool of a loop, with what the user's configuration says of it.
+
+    Raises:
+        ConfigurationError: it says what can't be.
+    """
+    own = tool_settings(env, spec)
+    return Candidate(spec.name, lambda loop: _open_tool(spec, own, loop, reads_only=reads_only), own.prices)
 
 
 @contextmanager
-def open_tool(spec: ToolSpec, loop: LoopSettings, *, reads_only: bool = False) -> Iterator[Tool]:
+def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_only: bool) -> Iterator[Tool]:
     """Load a tool for the turns of a loop that has another, which is closed when the block ends.
 
     Args:
+        own: what the user's configuration says of it.
         reads_only: what its CLI has against writing is switched on, as far as `clis/` knows it.
 
     Raises:
@@ -165,7 +241,7 @@ def open_tool(spec: ToolSpec, loop: LoopSettings, *, reads_only: bool = False) -
             from bridge.setups.plain.opening import agent_of
             from bridge.turn.agent import AgentTool
 
-            with agent_of(loop.project, spec.script, {}, timeout=loop.hook_seconds) as agent:
+            with agent_of(loop.project, spec.script, own.set, timeout=loop.hook_seconds) as agent:
                 tool = AgentTool(agent, loop)
                 tool.require_program()
                 yield Guest(tool, spec.name, Path(folder))
@@ -176,7 +252,7 @@ def open_tool(spec: ToolSpec, loop: LoopSettings, *, reads_only: bool = False) -
         from bridge.turn.driver import DriverTool, build_command
 
         folders: Sequence[Path] = locate(loop.project).all_drivers
-        settings = {"PROMPT_FILE": loop.prompt}
+        settings = {"PROMPT_FILE": loop.prompt, **own.globals}
         if reads_only:
             settings["CLAUDE_ALLOWED_TOOLS"] = _READING
         with Driver.load(spec.script, folders=folders, cwd=loop.project, settings=settings) as driver:
@@ -195,7 +271,7 @@ class Guest(Tool):
         tool: runs the turns.
         name: as records call it.
         folder: for what the loop has no file for.
-        reads_only: see :func:`open_tool`.
+        reads_only: its CLI writes nothing, as far as that has an option about it.
     """
 
     def __init__(self, tool: DriverTool | AgentTool, name: str, folder: Path, *, reads_only: bool = False) -> None:

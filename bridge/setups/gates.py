@@ -6,10 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.crew import Candidate
 from bridge.loop.gates import SECONDS, Gating
 from bridge.loop.review import ROUNDS, Reviewing
-from bridge.setups.crew import open_tool, parse_tool
+from bridge.setups.crew import candidate, parse_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,9 +51,8 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     minutes, spec = options.check_minutes, parse_tool(tool, "--review") if tool else None
     review = None
     if spec is not None:
-        candidate = Candidate(spec.name, lambda loop: open_tool(spec, loop, reads_only=True))
         every, rounds = options.review_every or 0, options.review_rounds or ROUNDS
-        review = Reviewing(tool=candidate, every=every, rounds=rounds)
+        review = Reviewing(tool=candidate(spec, env, reads_only=True), every=every, rounds=rounds)
     return Gating(
         review=review,
         check=check,

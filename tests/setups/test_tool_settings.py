@@ -1,0 +1,75 @@
+"""What the user's configuration says of a tool that stands in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.errors import ConfigurationError
+from bridge.setups.crew import ToolSettings, parse_tool, tool_settings
+from tests import examples
+from tests.night.test_fallback import LIMITED, install
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def said(home: Path, tool: str, text: str) -> ToolSettings:
+    path = home / ".config/ralph-bridge/config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return tool_settings({"HOME": str(home)}, parse_tool(tool, "--fallback"))
+
+
+def test_a_tool_with_its_model_has_its_own_settings_before_those_of_the_tool(tmp_path: Path) -> None:
+    text = (
+        '[tools."driver:codex"]\nprice_in = 1\nprice_out = 2.5\n'
+        '[tools."driver:codex@mini"]\nallowed_tools = "Read"\n'
+    )
+    assert said(tmp_path, "codex", text).prices == (1, 2.5)
+    assert said(tmp_path, "driver:codex@large", text).prices == (1, 2.5)
+    mini = said(tmp_path, "codex@mini", text)
+    assert (mini.prices, mini.globals["CLAUDE_ALLOWED_TOOLS"]) == (None, "Read")
+    assert said(tmp_path, "agent:codex", text) == ToolSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("price_in = 1", "one price without the other"),
+        ("price_in = -1\nprice_out = 1", "expected a number from 0"),
+        ("price = 1", "there is no such setting"),
+        ("allowed_tools = 3", "expected a text"),
+        ('set = {"no name" = "x"}', "expected names with texts"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_its_place(tmp_path: Path, text: str, wrong: str) -> None:
+    with pytest.raises(ConfigurationError, match=wrong) as caught:
+        said(tmp_path, "codex", f'[tools."driver:codex"]\n{text}\n')
+    assert "config.toml" in str(caught.value)
+
+
+def test_a_stand_in_goes_by_its_own_settings_and_prices(tmp_path: Path) -> None:
+    config = tmp_path / "config/ralph-bridge/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        '[tools."driver:codex"]\nprice_in = 100000\nprice_out = 0\n'
+        '[tools."driver:claude-code@haiku"]\npermission_mode = "plan"\nallowed_tools = "Read"\n'
+    )
+    with examples.project(examples.EXAMPLES["plain"], tmp_path / "own") as night:
+        install(night, LIMITED)
+        night.turns("limited 600", 'printf "%s\\n" "$@" > "$kept/turn.$turn/arguments"; work')
+        words = ("--max-iterations", "2", "--fallback", "codex,claude-code@haiku", "--max-cost", "0.9")
+        loop = night.start(*words, XDG_CONFIG_HOME=str(tmp_path / "config"))
+        assert loop.finished() == 1, loop.said
+        given = night.of_turn(2, "arguments").splitlines()
+        assert {"plan", "haiku"} <= {*given}, loop.said
+        assert "Read" in given
+    with examples.project(examples.EXAMPLES["plain"], tmp_path / "priced") as night:
+        install(night)
+        night.turns("limited 600")
+        loop = night.start("--fallback", "codex", "--max-cost", "0.7", XDG_CONFIG_HOME=str(tmp_path / "config"))
+        assert loop.finished() == 1, loop.said
+        assert [each["cost_usd"] for each in night.turn_records()] == [0.25, 0.5]  # five tokens in
+        assert "max_cost" in loop.said
