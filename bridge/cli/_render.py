@@ -304,6 +304,8 @@ def preview(opened: Opened) -> int:
         what = Command(boxed.argv, what.stdin, note=what.note)
     if isinstance(what, Command) and what.note:
         lines = [*lines, f"note: {what.note}"]
+    if begun is not None and begun[1].reserves is not None:
+        lines = [*lines, f"further tools: {begun[1].reserves.shown}"]
     if begun is not None and begun[1].gates is not None:
         lines = [*lines, f"before it is complete: {begun[1].gates.shown}"]
     say(*lines)

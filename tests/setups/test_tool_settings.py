@@ -61,6 +61,9 @@ def test_a_stand_in_goes_by_its_own_settings_and_prices(tmp_path: Path) -> None:
         install(night, LIMITED)
         night.turns("limited 600", 'printf "%s\\n" "$@" > "$kept/turn.$turn/arguments"; work')
         words = ("--max-iterations", "2", "--fallback", "codex,claude-code@haiku", "--max-cost", "0.9")
+        shown = night.start(*words, "--dry-run", XDG_CONFIG_HOME=str(tmp_path / "config"))
+        assert shown.finished() == 0, shown.said
+        assert "further tools: at a limit driver codex, driver claude-code@haiku" in shown.said
         loop = night.start(*words, XDG_CONFIG_HOME=str(tmp_path / "config"))
         assert loop.finished() == 1, loop.said
         given = night.of_turn(2, "arguments").splitlines()
