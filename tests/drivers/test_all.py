@@ -73,7 +73,7 @@ class TestEveryDriver:
 
     def test_hooks_leak_no_globals(self, drivers: Drivers, driver: str) -> None:
         drivers.program("opencode", """echo '[{"id":"ses_1"}]'""")
-        (drivers.folder / "out.jsonl").write_text('{"sessionID":"ses_1"}\n')
+        (drivers.folder / "out.jsonl").write_text('{"type":"session","id":"ses_1","sessionID":"ses_1"}\n')
         snippet = """
             compgen -v | sort >before
             for hook in $(compgen -A function driver_); do
