@@ -34,6 +34,34 @@ class Observer:
         """The run is over. Takes a few seconds at most; may be called again."""
 
 
+class Observers(Observer):
+    """Several, as one."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._all = [*observers]
+
+    def add(self, observers: Iterable[Observer]) -> None:
+        self._all += observers
+
+    def take(self, event: LoopEvent) -> None:
+        for each in self._all:
+            each.take(event)
+
+    def line(self, data: bytes) -> None:
+        for each in self._all:
+            each.line(data)
+
+    def variables(self) -> dict[str, str]:
+        return {name: value for each in self._all for name, value in each.variables().items()}
+
+    def problems(self) -> list[str]:
+        return [line for each in self._all for line in each.problems()]
+
+    def close(self) -> None:
+        for each in self._all:
+            each.close()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
     """A run, for those who are to observe it.

@@ -48,7 +48,7 @@ from bridge.loop.gates import Asked, Gates
 from bridge.loop.handler import Turn, WallClock
 from bridge.loop.inbox import Inbox, without, words_for
 from bridge.loop.notify import Notifier
-from bridge.loop.observers import Observer, RunFacts
+from bridge.loop.observers import Observers, RunFacts
 from bridge.loop.outcome import Outcome, answer_of
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.records import TurnRecord, begun, interrupted
@@ -150,7 +150,7 @@ class _Loop(Generic[S, O]):
 
     def run(self) -> Generator[LoopEvent, None, None]:
         facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
-        self.observers: list[Observer] = [Notifier(facts, self.settings.env or os.environ)]
+        self.observers = Observers(Notifier(facts, self.settings.env or os.environ))
         with self.crew, self.reviewer or nullcontext(), self.active:
             for name in self.crew.names:
                 self.crew.caps(name).check(name)
@@ -183,12 +183,12 @@ class _Loop(Generic[S, O]):
                         raise
                     decision = ending
                 end = yield from self._finish(decision)
-                self._close_observers()
-                for line in self._problems():
+                self.observers.close()
+                for line in self.observers.problems():
                     yield from self._tell(Notice(line))
             finally:
                 self.handler.close()
-                self._close_observers()
+                self.observers.close()
         yield end
 
     def _observed(self) -> None:
@@ -200,29 +200,11 @@ class _Loop(Generic[S, O]):
             before=before.trace if before is not None and before.cut_off else "",
             traced=self.active.traced,
         )
-        self.observers += [observe(facts) for observe in self.settings.observers]
-
-    def _close_observers(self) -> None:
-        for observer in self.observers:
-            observer.close()
-
-    def _problems(self) -> list[str]:
-        return [line for observer in self.observers for line in observer.problems()]
-
-    def _observe(self, event: LoopEvent) -> None:
-        for observer in self.observers:
-            observer.take(event)
+        self.observers.add(observe(facts) for observe in self.settings.observers)
 
     def _record(self, event: LoopEvent) -> None:
-        self._observe(event)
+        self.observers.take(event)
         self.store.record(event)
-
-    def _variables(self) -> dict[str, str]:
-        return {name: value for each in self.observers for name, value in each.variables().items()}
-
-    def _line(self, data: bytes) -> None:
-        for observer in self.observers:
-            observer.line(data)
 
     def _finish(self, decision: Decision) -> Generator[LoopEvent, None, LoopEnded]:
         """End what is left running, put down the end: also where a signal comes meanwhile."""
@@ -236,7 +218,7 @@ class _Loop(Generic[S, O]):
                 deque(self.handler.follow_up(end), maxlen=0)
             raise
         end = self._ended(decision)
-        self._observe(end)  # first: whatever can't be written, somebody gets to know that it is over
+        self.observers.take(end)  # first: whatever can't be written, somebody gets to know that it is over
         self._history_ends(end.verdict.value, end.reason, end.detail)
         self.store.record(end)
         yield from self.handler.follow_up(end)
@@ -284,7 +266,7 @@ class _Loop(Generic[S, O]):
                 deque(self._end_leftovers(), maxlen=0)
         finally:  # a second signal may have come
             interrupted_by = LoopInterrupted(action, reason, self.state.iteration, error, self.state, turn)
-            self._observe(interrupted_by)
+            self.observers.take(interrupted_by)
             with suppress(BridgeError):
                 self.store.record(interrupted_by)
                 deque(self.handler.follow_up(interrupted_by), maxlen=0)
@@ -299,7 +281,7 @@ class _Loop(Generic[S, O]):
             self.active.renew()
             self.state, wrong = self.handler.load(self.state)
             self._record(TurnPrepared(self.state))
-            for line in (*wrong, *self._problems()):
+            for line in (*wrong, *self.observers.problems()):
                 yield from self._tell(Notice(line))
             plan = self.handler.read_plan()
             self.state, decision = self.policy.begin(self.state, plan, self._moment(doubted=self.gates.doubts))
@@ -346,8 +328,8 @@ class _Loop(Generic[S, O]):
             on_start=self.active.program,
             on_output=self.handler.show,
             on_notice=self.handler.hook_is_slow,
-            on_line=self._line if self.settings.observers else None,
-            exports=self._variables,
+            on_line=self.observers.line if self.settings.observers else None,
+            exports=self.observers.variables,
         )
         yield from self._given(messages)
         began = self.clock.monotonic()
