@@ -104,4 +104,4 @@ def test_a_hundred_turns_leave_nothing(tmp_path: Path, stack: ExitStack) -> None
         path for path in before if ".ralph" not in path.parts
     } | {made.path / "work.txt"}
     assert {*os.listdir(made.path / ".git")} == git
-    assert {*os.listdir(home / ".claude")} == {"x"}
+    assert {*os.listdir(home / ".claude")} == {"x", "plugins"}  # the latter is made so that none looks planted
