@@ -226,6 +226,8 @@ class Guard:
     def _is_gits(self, path: str, found: os.stat_result) -> bool:
         """Whether it has git run something when a user works in that repository, or makes the project another one's
         work tree."""
+        if not path.startswith(f"{self._top}/"):  # a CLI's own, which only it goes by, in its box
+            return False
         folder, name = os.path.split(path)
         if name == ".git" and folder == self._top and path not in self._seen:
             return True

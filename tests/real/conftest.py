@@ -18,6 +18,7 @@ import pytest
 from bridge.rehearsal.homes import PORT, environment, furnish
 from bridge.rehearsal.sandbox import RehearsalResult, missing, rehearse
 from bridge.rehearsal.scenario import ModelTurn
+from tests.machine import with_containers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +117,7 @@ class Stage:
         self.git("commit", "-qm", "begin")
 
     def env(self, *, subscription: bool = False) -> dict[str, str]:
-        path = f"{self.bin}:{os.environ['PATH']}"
+        path = f"{self.bin}:{with_containers(os.environ['PATH'])}"
         return {**environment(self.home, PORT, path=path, subscription=subscription)}
 
     def write(self, name: str, text: str) -> Path:
