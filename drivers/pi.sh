@@ -110,7 +110,7 @@ driver_extract_session_id_from_output() {
     local output_file="${1:-}" id
     local s='[[:space:]]*' event
     if [[ ! -f "$output_file" ]]; then return 1; fi
-    event="^$s\\{$s\"type\"$s:$s\"session\"$s,$s(\"version\"$s:$s[0-9]+$s,$s)?\"id\"$s:$s\"([A-Za-z0-9][A-Za-z0-9_.:-]*)\".*"
+    event="^$s\\{$s\"type\"$s:$s\"session\"$s,$s(\"version\"$s:${s}[0-9]+$s,$s)?\"id\"$s:$s\"([A-Za-z0-9][A-Za-z0-9_.:-]*)\".*"
     id=$(LC_ALL=C sed -nE "/$event/{s//\\2/p;q;}" <"$output_file") || return 1
     if [[ -z "$id" ]]; then return 1; fi
     echo "$id"
