@@ -128,7 +128,17 @@ for module in pkgutil.walk_packages(bridge.__path__, "bridge."):
         except ModuleNotFoundError as error:
             print(module.name, error.name)
 """
-OF_EXTRAS = {"pytest", "pytest_bdd", "jinja2", "pygal", "apprise", "dask", "distributed"}
+OF_EXTRAS = {
+    "pytest",
+    "pytest_bdd",
+    "jinja2",
+    "pygal",
+    "apprise",
+    "dask",
+    "distributed",
+    "requests",
+    "opentelemetry",
+}
 
 
 def install(programs: Path, *what: str | Path) -> None:
