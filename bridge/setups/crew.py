@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.clis import find_cli
 from bridge.errors import ConfigurationError
-from bridge.loop.crew import Candidate, Reserves
 from bridge.resources import likely
 from bridge.sandbox.settings import NAME, config_file, configured
 from bridge.turn.tool import Tool
@@ -21,6 +20,7 @@ from bridge.turn.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
+    from bridge.loop.crew import Candidate, Reserves
     from bridge.loop.settings import LoopSettings
     from bridge.setups.options import RunOptions
     from bridge.turn.agent import AgentTool
@@ -190,6 +190,8 @@ def reserves_of(
     Raises:
         ConfigurationError: a value that makes no sense.
     """
+    from bridge.loop.crew import Reserves  # what it needs costs every command that has these options its start
+
     env = os.environ if env is None else env
     asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in RESERVES}
     for name, (text, where) in (project or {}).items():
@@ -220,6 +222,8 @@ def candidate(spec: ToolSpec, env: Mapping[str, str], *, reads_only: bool = Fals
     Raises:
         ConfigurationError: it says what can't be.
     """
+    from bridge.loop.crew import Candidate
+
     own = tool_settings(env, spec)
     return Candidate(spec.name, lambda loop: _open_tool(spec, own, loop, reads_only=reads_only), own.prices)
 

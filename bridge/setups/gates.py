@@ -6,13 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.gates import SECONDS, Gating
-from bridge.loop.review import ROUNDS, Reviewing
 from bridge.setups.crew import candidate, parse_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.loop.gates import Gating
     from bridge.setups.options import RunOptions
 
 OPTIONS = ("check", "check_every_turn", "check_minutes", "review", "review_every", "review_rounds")
@@ -32,6 +31,9 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     Raises:
         ConfigurationError: a value that makes no sense.
     """
+    from bridge.loop.gates import SECONDS, Gating  # what they need costs every command with these options its start
+    from bridge.loop.review import ROUNDS, Reviewing
+
     env = os.environ if env is None else env
     asked = {name: getattr(options, name) for name in VARIABLES}
     check, tool = (
