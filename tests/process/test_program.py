@@ -22,6 +22,7 @@ from bridge.errors import (
     ProgramNotStarted,
     ProgramTimeout,
 )
+from bridge.process import guardian
 from bridge.process.program import Graces, Program
 
 if TYPE_CHECKING:
@@ -355,3 +356,25 @@ def test_a_flood_does_not_keep_the_ladder_from_its_end(tmp_path: Path) -> None:
     with running, pytest.raises(ProgramTimeout):
         collections.deque(running.lines(), maxlen=0)
     assert running.status is not None
+
+
+@pytest.mark.parametrize("error", [SystemExit(143), None])
+def test_what_ends_the_block_is_not_hidden_by_a_program_that_even_kill_does_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException | None
+) -> None:
+    graces = Graces(interrupt=0.01, terminate=0.01, kill=0.01)
+    program = Program(["sleep", "60"], cwd=tmp_path, env=os.environ, stderr_path=os.devnull, graces=graces)
+    try:
+        with (
+            monkeypatch.context() as kernel,
+            pytest.raises(SystemExit if error else ProgramTimeout),
+            program,
+        ):
+            kernel.setattr(os, "killpg", lambda _group, _number: None)  # as while it waits for a disk
+            if error:
+                raise error
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        assert program._process is not None
+        program._process.wait()
+        guardian.release(program.pid)
