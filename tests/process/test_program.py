@@ -362,17 +362,16 @@ def test_a_flood_does_not_keep_the_ladder_from_its_end(tmp_path: Path) -> None:
 def test_what_ends_the_block_is_not_hidden_by_a_program_that_even_kill_does_not_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException | None
 ) -> None:
-    graces = Graces(interrupt=0.01, terminate=0.01, kill=0.01)
-    program = Program(["sleep", "60"], cwd=tmp_path, env=os.environ, stderr_path=os.devnull, graces=graces)
-    try:
-        with (
-            monkeypatch.context() as kernel,
-            pytest.raises(SystemExit if error else ProgramTimeout),
-            program,
-        ):
+    def leaves() -> None:
+        with monkeypatch.context() as kernel, program:
             kernel.setattr(os, "killpg", lambda _group, _number: None)  # as while it waits for a disk
             if error:
                 raise error
+
+    graces = Graces(interrupt=0.01, terminate=0.01, kill=0.01)
+    program = Program(["sleep", "60"], cwd=tmp_path, env=os.environ, stderr_path=os.devnull, graces=graces)
+    try:
+        pytest.raises(SystemExit if error else ProgramTimeout, leaves)
     finally:
         os.killpg(program.pid, signal.SIGKILL)
         assert program._process is not None
