@@ -371,7 +371,8 @@ def test_what_ends_the_block_is_not_hidden_by_a_program_that_even_kill_does_not_
     graces = Graces(interrupt=0.01, terminate=0.01, kill=0.01)
     program = Program(["sleep", "60"], cwd=tmp_path, env=os.environ, stderr_path=os.devnull, graces=graces)
     try:
-        pytest.raises(SystemExit if error else ProgramTimeout, leaves)
+        with pytest.raises(SystemExit if error else ProgramTimeout):
+            leaves()
     finally:
         os.killpg(program.pid, signal.SIGKILL)
         assert program._process is not None
