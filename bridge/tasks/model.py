@@ -63,6 +63,17 @@ class Source(ABC):
             ConfigurationError: there is none, or it can't be read; says where.
         """
 
+    def again(self, ref: str) -> Task:
+        """Read one anew by what its source calls it, such as ``#69``; by then it may be closed.
+
+        Raises:
+            ConfigurationError: there is none, or it can't be read.
+        """
+        for task in self.tasks():
+            if task.ref == ref:
+                return task
+        raise ConfigurationError(f"{ref}: its source has no such task that is open\n  next: look there")
+
     def begun(self, task: Task) -> None:
         """A loop has begun to work on it."""
         del task

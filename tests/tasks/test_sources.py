@@ -37,6 +37,9 @@ def test_a_plan_and_what_is_done_in_it(tmp_path: Path) -> None:
     source = open_source("plan:plan.md", Asked(project=tmp_path))
     one, three = source.tasks()
     assert (one.title, one.ref, one.boxes, three.title) == ("one", "one", (), "three")
+    assert source.again("three") == three
+    with pytest.raises(ConfigurationError, match="two: its source has no such task"):
+        source.again("two")
     source.done(one, "done", close=False)
     assert (tmp_path / "plan.md").read_text() == PLAN
     source.done(one, "done", close=True)
