@@ -80,7 +80,7 @@ class Source(ABC):
 
     def done(self, task: Task, comment: str, *, close: bool) -> None:
         """It is done; `comment` says what came of it, for people; `close` it, too. What was said already isn't said
-        again.
+        again: who has comments looks first for one of its own with the same mark (`bridge.tasks.back.mark_of`).
 
         Raises:
             BridgeError: it can't be said now; the caller tries again later.
@@ -90,6 +90,11 @@ class Source(ABC):
     def failed(self, task: Task, comment: str) -> None:
         """It isn't done, and nobody works on it any more; the same of saying so."""
         del task, comment
+
+    def closing(self, task: Task) -> str:
+        """The words by which the merge of a pull request closes it, such as ``Fixes #69``; '': nothing does."""
+        del task
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
