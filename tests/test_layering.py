@@ -31,6 +31,7 @@ ROOMS: dict[str, str] = {
     "wording": "counts, time spans, money and foreign text as people read them",
     "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",
+    "packages": "objects that installed packages bring by entry points",
     "options": "options as a Python caller gives them: named and typed, or an error that says so",
     "clis": "the coding CLIs that we know: a file each, as data",
     "help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",

@@ -43,29 +43,11 @@ def kinds() -> Mapping[str, SetupKind]:
     Raises:
         ConfigurationError: a package's kind can't be loaded, or takes a name that there is already.
     """
-    found: dict[str, SetupKind] = {name: importlib.import_module(path).KIND for name, path in KINDS.items()}
-    return MappingProxyType(found | _foreign(found))
-
-
-def _foreign(ours: Mapping[str, SetupKind]) -> dict[str, SetupKind]:
-    from importlib.metadata import entry_points
-
-    from bridge.errors import ConfigurationError
+    from bridge.packages import brought
     from bridge.setups.model import SetupKind
 
-    found: dict[str, SetupKind] = {}
-    for entry in entry_points(group=GROUP):
-        where = f"the kind of setup {entry.name} ({entry.value})"
-        try:
-            kind = entry.load()
-        except Exception as error:  # noqa: BLE001 (the code of others)
-            raise ConfigurationError(f"{where} can't be loaded: {error}\n  next: mend its package") from None
-        if not isinstance(kind, SetupKind) or kind.name != entry.name:
-            raise ConfigurationError(f"{where} is no SetupKind of that name\n  next: mend its package")
-        if kind.name in ours or kind.name in found:
-            raise ConfigurationError(f"{where} takes a name that there is already\n  next: remove its package")
-        found[kind.name] = kind
-    return found
+    found: dict[str, SetupKind] = {name: importlib.import_module(path).KIND for name, path in KINDS.items()}
+    return MappingProxyType(found | brought(GROUP, SetupKind, found, "kind of setup"))
 
 
 def installations() -> dict[str, Installation]:

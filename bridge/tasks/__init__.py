@@ -32,26 +32,13 @@ def source_kinds() -> Mapping[str, SourceKind]:
     Raises:
         ConfigurationError: a package's kind can't be loaded, or takes a name that there is already.
     """
-    from importlib.metadata import entry_points
-
-    from bridge.errors import ConfigurationError
+    from bridge.packages import brought
     from bridge.tasks.model import SourceKind
 
     found: dict[str, SourceKind] = {
         name: importlib.import_module(path).KINDS[name] for name, path in SOURCES.items()
     }
-    for entry in entry_points(group=GROUP):
-        where = f"the source of tasks {entry.name} ({entry.value})"
-        try:
-            kind = entry.load()
-        except Exception as error:  # noqa: BLE001 (the code of others)
-            raise ConfigurationError(f"{where} can't be loaded: {error}\n  next: mend its package") from None
-        if not isinstance(kind, SourceKind) or kind.name != entry.name or kind.name in found:
-            raise ConfigurationError(
-                f"{where} is no SourceKind of that name, or takes one\n  next: mend its package"
-            )
-        found[kind.name] = kind
-    return MappingProxyType(found)
+    return MappingProxyType(found | brought(GROUP, SourceKind, found, "source of tasks"))
 
 
 def open_source(text: str, asked: Asked) -> Source:
