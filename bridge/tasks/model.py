@@ -106,12 +106,14 @@ class Asked:
         argument: what stands behind its name and a colon.
         plan: how the plans of the project's kind of setup are read.
         by_heading: all open boxes below one heading are one task.
+        tell: is called with what people should know and no command fails for, such as a need that is left out.
     """
 
     project: Path
     argument: str = ""
     plan: PlanKind | None = None
     by_heading: bool = False
+    tell: Callable[[str], None] = lambda _: None
 
     def file(self, default: str = "") -> Path:
         """The file that the argument names, from the project's folder, unless it is absolute.
@@ -173,14 +175,14 @@ def check(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task
             for need in task.needs
             if need not in known
         ]
-    if not problems and (circle := _circle(tasks)):
-        problems.append(f"these tasks wait for each other: {' → '.join(circle)}")
+    if not problems and (path := circle(tasks)):
+        problems.append(f"these tasks wait for each other: {' → '.join(path)}")
     if problems:
         raise ConfigurationError("\n  ".join(dict.fromkeys(problems)))
     return list(tasks)
 
 
-def _circle(tasks: Iterable[Task]) -> list[str]:
+def circle(tasks: Iterable[Task]) -> list[str]:
     """Give ids along a circle of needs; empty without one."""
     needs = {task.id: task.needs for task in tasks}
     left = dict(needs)
@@ -202,6 +204,11 @@ def one_line(text: str) -> str:
 
 def new_id(number: int, title: str, count: int) -> str:
     """Name a task by its number and the words of its title that a branch may have."""
+    return named_id(f"{number:0{max(2, len(str(count)))}}", title)
+
+
+def named_id(name: str, title: str) -> str:
+    """Name a task by what its source calls it, such as ``T012``, and words of its title."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain)
     slug = ""
@@ -209,4 +216,4 @@ def new_id(number: int, title: str, count: int) -> str:
         if len(slug) + len(word) > 28:
             break
         slug += f"-{word}"
-    return f"{number:0{max(2, len(str(count)))}}{slug}"
+    return f"{name}{slug}"
