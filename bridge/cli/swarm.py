@@ -143,7 +143,8 @@ def run(context: click.Context, /, **given: Any) -> int:
     from bridge.swarm.opening import Swarm
     from bridge.swarm.project import open_project
     from bridge.tasks import open_source
-    from bridge.tasks.model import Asked, check
+    from bridge.tasks.model import Asked
+    from bridge.tasks.order import ordered
 
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
@@ -163,8 +164,8 @@ def run(context: click.Context, /, **given: Any) -> int:
         if source is None:
             tasks = _tasks(name, opened, by_heading=by_heading)
         else:
-            asked = Asked(project=opened.folder, plan=opened.own.plan, by_heading=by_heading)
-            tasks = check(open_source(source, asked).tasks())
+            asked = Asked(project=opened.folder, plan=opened.own.plan, by_heading=by_heading, tell=say)
+            tasks = ordered(open_source(source, asked).tasks())
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
         with _executor(given, jobs) as executor:
             started = Swarm(folder, tasks, executor=executor, jobs=jobs, setup=setup, options=options, **given)

@@ -12,6 +12,7 @@ from bridge.cli._options import project_folder, project_option
 from bridge.cli._terminal import print_json, say, show
 from bridge.tasks import open_source
 from bridge.tasks.model import Asked
+from bridge.tasks.order import ordered
 
 
 @click.group(cls=Group)
@@ -35,7 +36,7 @@ def list_tasks(*, source: str, project: str | None, as_json: bool) -> None:
     Exit codes: 0 there are some; 2 there is no such source, or no open task.
     """
     with guarded():
-        found = open_source(source, Asked(project=project_folder(project))).tasks()
+        found = ordered(open_source(source, Asked(project=project_folder(project), tell=say)).tasks())
         if as_json:
             fields = ("id", "title", "prompt", "needs", "ref", "priority", "labels")
             print_json({"tasks": [{name: getattr(each, name) for name in fields} for each in found]})
@@ -64,7 +65,7 @@ def import_tasks(*, source: str, form: str, output: str | None, project: str | N
     from bridge.tasks.forms import written
 
     with guarded():
-        text = written(open_source(source, Asked(project=project_folder(project))).tasks(), form)
+        text = written(ordered(open_source(source, Asked(project=project_folder(project), tell=say)).tasks()), form)
         if output is None:
             show(text)
             return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
 from bridge.tasks.model import BAD_ID, ID, Asked, Source, SourceKind, Task, check, new_id, one_line
+from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,7 @@ class _Listed(Source):
 
     def tasks(self) -> list[Task]:
         path = self._asked.file()
-        return self._read(self._asked.text(path), str(path))
+        return ordered(self._read(self._asked.text(path), str(path)))
 
 
 KINDS = {

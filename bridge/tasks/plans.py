@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.loop.plan import with_ticks
-from bridge.setups.prompted.task_lists import planned, read_entries, with_done
+from bridge.setups.prompted.task_lists import LAST, planned, read_entries, with_done
 from bridge.tasks.boxes import from_plan, from_planned
 from bridge.tasks.model import Asked, Source, SourceKind, Task
+from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ class FileOfTasks(Source):
         self.path: Path = asked.file(default)
 
     def tasks(self) -> list[Task]:
-        return self._read(self._asked.text(self.path), str(self.path))
+        return ordered(self._read(self._asked.text(self.path), str(self.path)))
 
     def done(self, task: Task, comment: str, *, close: bool) -> None:
         del comment  # such a file has no place for it
@@ -51,8 +52,13 @@ class FileOfTasks(Source):
 
 
 def with_refs(tasks: Sequence[Task]) -> list[Task]:
-    """Have each task's source call it by its boxes, which no plan of a project has."""
-    return [replace(each, ref="\n".join(each.boxes), boxes=()) for each in tasks]
+    """Have each task's source call it by its boxes, which no plan of a project has; what is a task is no box in its
+    own text.
+    """
+    return [
+        replace(each, ref="\n".join(each.boxes), boxes=(), prompt=each.prompt.removeprefix("- [ ] "))
+        for each in tasks
+    ]
 
 
 def _plan(asked: Asked) -> Source:
@@ -70,7 +76,9 @@ def _stories(asked: Asked) -> Source:
     def read(text: str, name: str) -> list[Task]:
         entries = {each.label: each for each in read_entries(text, name)}
         found = with_refs(from_planned(planned(text, name) or [], name))
-        return [replace(each, priority=entries[each.ref].priority) for each in found]
+        return [
+            replace(each, priority=None if (its := entries[each.ref].priority) == LAST else its) for each in found
+        ]
 
     return FileOfTasks(asked, read, lambda text, labels: with_done(text, labels), "prd.json")
 

@@ -20,7 +20,13 @@ def names(tasks: list[Task]) -> str:
 
 
 def test_needs_come_first_then_priority_then_the_order_of_the_file() -> None:
-    tasks = [a_task("a"), a_task("b", priority=2), a_task("c", "e", priority=1), a_task("d", priority=1), a_task("e")]
+    tasks = [
+        a_task("a"),
+        a_task("b", priority=2),
+        a_task("c", "e", priority=1),
+        a_task("d", priority=1),
+        a_task("e"),
+    ]
     assert names(ordered(tasks)) == "e c d b a"
 
 

@@ -27,7 +27,7 @@ _DONE_KEYS = ("passes", "passed", "completed", "done", "tested")
 """Keys that say with true or false whether an entry is done; the first that it has counts."""
 _NEEDS = ("dependsOn", "depends_on", "dependencies", "blockedBy", "blocked_by")
 _WORDS = {"critical": 0.0, "highest": 0.0, "high": 1.0, "medium": 2.0, "normal": 2.0, "low": 3.0, "lowest": 4.0}
-_LAST = 1e9
+LAST = 1e9
 """Priority of an entry that has none: behind all others, in the order of the file."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _JSON = re.compile(r"[\ufeff \t\r\n]*(?:\{(?![%{])|\[[ \t\r\n]*(?:[{\"]|(?:\][ \t\r\n]*)?\Z))")
@@ -375,7 +375,7 @@ def _check_depth(text: str, name: str, start: int, deep: int) -> None:
 def _entry(text: str, name: str, node: Node, number: int) -> Entry:
     if isinstance(node.value, str):
         title = _line(node.value)
-        return Entry(str(number), title, node.value, _LAST, False, (), None, node, title)
+        return Entry(str(number), title, node.value, LAST, False, (), None, node, title)
     if not isinstance(node.value, dict):
         raise wrong(text, name, node, f"story {number} is {kind_of(node.value)}, expected an object")
     for key in _DONE_KEYS:
@@ -414,7 +414,7 @@ def _priority(value: Any) -> float:
     text = str(value).strip().lower()
     if found := re.fullmatch(r"p?(\d{1,9})", text):
         return float(found[1])
-    return _WORDS.get(text, _LAST)
+    return _WORDS.get(text, LAST)
 
 
 def _words(node: Node) -> str:
