@@ -19,6 +19,7 @@ from bridge.setups.gates import OPTIONS as GATES
 from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
 from bridge.setups.unserved import OPTIONS as UNSERVED
+from bridge.tasks.back import WRITE_BACK
 from bridge.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
@@ -116,6 +117,10 @@ def taken_notify(given: dict[str, Any]) -> Notify:
 source_option = click.option(
     "--from", "source", metavar="SOURCE", shell_complete=completes("SOURCE"),
     help="Where the tasks come from, such as plan:fix_plan.md or prd:prd.json (docs/tasks.md).",
+)  # fmt: skip
+write_back_option = click.option(
+    "--write-back", type=click.Choice(WRITE_BACK), default="none", show_default=True,
+    help="What the source is told of each task: a comment; or that, and done ones are closed (in a file: ticked).",
 )  # fmt: skip
 project_option = click.option(
     "--project", metavar="DIR", shell_complete=completes("DIR"),

@@ -165,6 +165,9 @@ def lines_of(seen: dict[str, Any]) -> str:
             lines += ["", f"{each['id']} is merged, and has left more on {', '.join(each['kept'])}"]
         if each["next"]:
             lines.append(f"  next    {each['next']}")
+    for each in filter(lambda task: task["untold"], seen["tasks"]):
+        again = f"`ralph-bridge swarm resume {seen['run']}` tries again"
+        lines += ["", f"{seen['source']} isn't told of {each['id']}: {each['untold']}", f"  next    {again}"]
     if seen["landed"]:
         lines += ["", f"{seen['into']} was not moved: {seen['landed']}"]
     elif seen["merged"] and seen["state"] == "ended":

@@ -26,6 +26,7 @@ from bridge.cli._options import (
     source_option,
     taken_notify,
     telemetry_options,
+    write_back_option,
 )
 from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
 from bridge.cli._terminal import print_json, say, show
@@ -95,6 +96,7 @@ _above_zero = click.FloatRange(0, min_open=True)
 @setup_option
 @jobs_option
 @source_option
+@write_back_option
 @click.option("--by", type=click.Choice(["box", "heading"]), default="box", help="What of the plan is one task.")
 @click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
 @click.option("--check-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
@@ -158,7 +160,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         settings, named = options.get("settings"), options.get("tasks")
         opened = open_project(folder, setup, script=script, settings=settings, tasks=named)
         by_heading = given.pop("by") == "heading"
-        name, source = given.pop("tasks_file"), given.pop("source")
+        name, source = given.pop("tasks_file"), given["source"]
         if name is not None and source is not None:
             raise click.UsageError("TASKS and --from exclude each other", context)
         if source is None:

@@ -28,6 +28,7 @@ from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
 from bridge.swarm.record import MERGED, RecordWriter, SwarmRecord, TaskRecord
 from bridge.swarm.status import PERMANENT, unfit
+from bridge.swarm.telling import Telling
 from bridge.swarm.trees import LOCK
 from bridge.telemetry import observers
 
@@ -81,6 +82,7 @@ class Host:
         self.observers: list[Observer] = []
         self.active: RunRecord
         self.attempts = Attempts(project, folder, record, self.writer, self.caps)
+        self.telling = Telling(project, record)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         try:
@@ -137,6 +139,7 @@ class Host:
                 if self.executor is None:
                     self.executor = held.enter_context(ThreadPoolExecutor(max(self.record.jobs, 1)))
                 self.merger = held.enter_context(ThreadPoolExecutor(1))
+                held.callback(self.telling.close)
                 self.writer.write()
                 try:
                     for event in self._events():
@@ -214,12 +217,14 @@ class Host:
             self._look_for_stop()
             yield from self._start_ready()
             self._merge_next()
+            self.telling.begin()
             if not self._wait():
                 return
 
     def _wait(self) -> bool:
         """Wait a moment for what is under way; False when nothing is."""
         pending: set[Future[Any]] = {*self.attempts.at_work, *([self.merging[0]] if self.merging else [])}
+        pending |= {self.telling.under_way[0]} if self.telling.under_way else set()
         wait(pending, _TICK, FIRST_COMPLETED)
         return bool(pending)
 
@@ -278,6 +283,10 @@ class Host:
             (merge, task), self.merging = self.merging, None
             self.stirred = True
             yield from self._merged(task, merge.result())
+        if (told := self.telling.take_in()) is not None:
+            self.writer.write_task(told)
+            if told.untold:
+                yield Notice(f"{self.record.source} isn't told of {told.task.id}: {told.untold}")
 
     def _noted(self, events: Iterable[LoopEvent]) -> Generator[LoopEvent, None, None]:
         for event in events:
@@ -335,6 +344,10 @@ class Host:
         record = self.record
         if record.into and any(each.outcome == "merged" for each in record.tasks):
             record.landed = land(self.project, record.branch, record.into)
+        self.telling.once_more()
+        while self.telling.begin(over=True):
+            self._wait()
+            yield from self._take_in()
         unticked = [box for each in record.tasks for box in each.unticked]
         left = [box for box in unticked if not self.project.tick(box)]
         if ticked := len(unticked) - len(left):

@@ -24,7 +24,9 @@ from bridge.swarm.host import Host
 from bridge.swarm.project import open_project
 from bridge.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.trees import trees_folder
-from bridge.tasks.model import Task, check
+from bridge.tasks import open_source
+from bridge.tasks.back import WRITE_BACK
+from bridge.tasks.model import Asked, Task, check
 from bridge.telemetry import observers
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from bridge.swarm.project import SwarmProject
+    from bridge.tasks.back import How
 
 ITERATIONS = 50
 """Of one task, where neither user nor setup sets a limit: an agent may say done for ever and tick nothing."""
@@ -59,6 +62,8 @@ class Swarm(EventStream[SwarmEnded]):
         trees: another folder for the work trees.
         task_minutes: that a task may take; None: any number.
         max_cost, max_tokens, price_in, price_out: for all tasks together, as in `Loop.open`.
+        source: where the tasks come from, as ``--from`` names it: ``prd:prd.json``.
+        write_back: what goes back there of each task: ``none``, ``comment`` or ``close``.
         options: of each loop, as in `Loop.open`.
 
     Attributes:
@@ -92,6 +97,8 @@ class Swarm(EventStream[SwarmEnded]):
         max_tokens: float | None = None,
         price_in: float | None = None,
         price_out: float | None = None,
+        source: str | None = None,
+        write_back: str = "none",
         options: dict[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
@@ -108,6 +115,7 @@ class Swarm(EventStream[SwarmEnded]):
         observers(given.get("telemetry"), content=bool(given.get("telemetry_content")))
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
+        how = _check_source(opened, source, write_back)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
         caps = asked.over(read_caps(os.environ))  # what the environment caps is all of it, too
         caps.check(Path(given.get("driver") or given.get("agent") or "").stem)
@@ -139,6 +147,8 @@ class Swarm(EventStream[SwarmEnded]):
                 price_in=caps.price_in,
                 price_out=caps.price_out,
                 began=now,
+                source=source or "",
+                write_back=how,
             ),
             executor,
             (),
@@ -263,6 +273,17 @@ def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) 
     for name, value in (("check_minutes", check_minutes), ("task_minutes", task_minutes)):
         if value is not None and not value > 0:
             raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
+
+
+def _check_source(project: SwarmProject, source: str | None, write_back: str) -> How:
+    how = next((each for each in WRITE_BACK if each == write_back), None)
+    if how is None:
+        raise ConfigurationError(f"--write-back {write_back!r}: expected one of {', '.join(WRITE_BACK)}")
+    if source is not None:
+        open_source(source, Asked(project=project.folder, plan=project.own.plan))
+    elif how != "none":
+        raise ConfigurationError(f"--write-back {how}: to where?\n  next: name the source of the tasks by --from")
+    return how
 
 
 def _check_names(project: SwarmProject, into: str | None) -> None:

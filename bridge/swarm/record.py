@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from bridge.tasks.back import How
+
 FILE, CHANGES = "swarm.json", "changes.jsonl"
 _SHORT = 256 * 1024
 """Bytes of changes that are not worth writing the record anew."""
@@ -50,6 +52,7 @@ class TaskRecord:
         merge: the commit that merged it.
         merge_began, merge_ended: of the last merge that was tried, its check included.
         unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
+        said: what its source was told last. untold: why it couldn't be told more; ''.
     """
 
     task: Task
@@ -79,6 +82,8 @@ class TaskRecord:
     merge_began: float | None = None
     merge_ended: float | None = None
     unticked: list[str] = field(default_factory=list)
+    said: str = ""
+    untold: str = ""
 
     @property
     def merged(self) -> bool:
@@ -106,6 +111,7 @@ class SwarmRecord:
         began, ended: seconds since the epoch.
         end: why it ended; None: it hasn't, or not in order.
         landed: what became of `into`.
+        source: where the tasks come from, as ``--from`` names it; ''. write_back: what goes back there.
     """
 
     run: str
@@ -131,6 +137,8 @@ class SwarmRecord:
     ended: float | None = None
     end: str | None = None
     landed: str = ""
+    source: str = ""
+    write_back: How = "none"
 
     def task(self, task_id: str) -> TaskRecord:
         """Give the record of a task (KeyError: there is none)."""

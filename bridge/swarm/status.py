@@ -86,6 +86,8 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "tree": each.tree or None,
                 "unsaved": each.unsaved or None,
                 "merge": each.merge or None,
+                "said": each.said or None,
+                "untold": each.untold or None,
                 "next": None
                 if each.merged or each.step in ("running", "saved")
                 else next_step(record, each, folder),
@@ -108,6 +110,8 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
         "tokens": record.tokens,
         "into": record.into or None,
         "landed": record.landed or None,
+        "source": record.source or None,
+        "write_back": record.write_back,
         "tasks": tasks,
     }
 
