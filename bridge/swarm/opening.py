@@ -25,6 +25,7 @@ from bridge.swarm.project import open_project
 from bridge.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.trees import trees_folder
 from bridge.tasks import open_source
+from bridge.tasks.alone import ITERATIONS
 from bridge.tasks.back import WRITE_BACK
 from bridge.tasks.model import Asked, Task, check
 from bridge.telemetry import observers
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
     from bridge.swarm.project import SwarmProject
     from bridge.tasks.back import How
-
-ITERATIONS = 50
-"""Of one task, where neither user nor setup sets a limit: an agent may say done for ever and tick nothing."""
 
 
 class Swarm(EventStream[SwarmEnded]):

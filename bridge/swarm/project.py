@@ -5,73 +5,43 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, ConfigurationError
+from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
-from bridge.records import read_text
 from bridge.setups import kinds
 from bridge.setups.model import IN_WORK_TREES
-from bridge.setups.options import RunOptions
 from bridge.setups.standin import kept
 from bridge.swarm.trees import common_folder, names, repository
-from bridge.tasks.boxes import PlanFormat
+from bridge.tasks.alone import Place, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bridge.git.repository import Repository
-    from bridge.setups.model import SetupKind
-    from bridge.tasks.model import Task
 
 INCLUDE = ".worktreeinclude"
-TASK_FILE = ".ralph_bridge.task.md"
-"""Where the task stands in setups whose prompt is a file; one of the loop's own files, so never committed."""
-
-_ASKS = """\
-Work on this task, and on nothing else. Commit what you do.
-
-When it is done, close your last answer with this block, and with the words <promise>COMPLETE</promise>:
-
----RALPH_STATUS---
-STATUS: COMPLETE
-EXIT_SIGNAL: true
----END_RALPH_STATUS---
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwarmProject:
+class SwarmProject(Place):
     """A project that a swarm works on.
 
     Attributes:
         top: the top of its repository's working tree.
         prefix: the project's folder from there: '' or ``sub/folder/``.
         common: the git folder that all work trees share.
-        kind: of the loop, a name of :func:`bridge.setups.kinds`.
         files: which files are the loop's own, and so never committed nor merged.
-        plan: the fix plan, relative to `folder`; None: there is none.
-        home: the folder of the setup's own files, relative to `folder`; '': that is it.
-        format: how the plan is read, and ticked.
     """
 
-    folder: Path
     top: Path
     prefix: str
     common: Path
-    kind: str
     files: Files
-    plan: str | None
-    home: str
-    format: PlanFormat
-
-    @property
-    def own(self) -> SetupKind:
-        return kinds()[self.kind]
 
     @property
     def swarms(self) -> Path:
@@ -84,9 +54,6 @@ class SwarmProject:
 
     def repository(self) -> Repository:
         return repository(self.folder, self.files)
-
-    def plan_text(self) -> str | None:
-        return None if self.plan is None else read_text(self.folder / self.plan, root=ANYWHERE)
 
     def tick(self, box: str) -> bool:
         """Tick a box in the user's own plan, where git doesn't have it, so that no merge could."""
@@ -145,61 +112,6 @@ class SwarmProject:
             [self.prefix + name for name in wanted],
         )
 
-    def instructions(
-        self, task: Task, prompt: str | None, before: str = ""
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        """How one task becomes the only one of a loop: files to write, by their path from the project's folder, and
-        options for `Loop.open`.
-
-        Args:
-            prompt: the prompt file that was asked for, relative to the project, or None.
-            before: what an earlier attempt came to, or ''.
-
-        Raises:
-            ConfigurationError: the project's prompt can't be read.
-        """
-        words = f"{task.prompt}\n\n{before}".strip() if before else task.prompt
-        asks = self.own.plan.asks
-        told = before if asks == "plan" else ""  # the others have it among their words
-        plan = {} if self.plan is None else {self.plan: self.format.only(self.plan_text() or "", task, told)}
-        if asks == "task":
-            return plan, {"setup": self.kind, "task": words, "tasks": None}
-        if asks == "words":
-            path = os.path.join(self.home, TASK_FILE)
-            # The original's own files are named as its controller is called: from the project's folder.
-            return {path: f"{words}\n\n{_ASKS}"}, {"words": ("prompt", path)}
-        path = f".ralph/{TASK_FILE}"
-        if asks == "prompt":
-            own = self._own_prompt(prompt)
-            further: dict[str, Any] = {"prompt": path, "promise": "COMPLETE"}
-            if "push" in self.own.options:
-                further["push"] = False  # a task's branch leaves the machine when the user says so
-            return plan | {path: f"{own}# The task\n\n{words}\n\n{_ASKS}"}, further
-        if plan:
-            return plan, {}
-        shared = self._shared_prompt(prompt)
-        return {path: f"{shared}\n\n# The task\n\n{words}\n" if shared else f"{words}\n\n{_ASKS}"}, {"prompt": path}
-
-    def _own_prompt(self, prompt: str | None) -> str:
-        """What its own loop would send, to stand in front of a task; '' where that can't be had."""
-        if self.own.prompt is None:
-            return ""
-        try:
-            found = self.own.prompt(self.folder, RunOptions(prompt=prompt, max_iterations=1))
-        except BridgeError:
-            if prompt:
-                raise
-            return ""
-        return found.decode("utf-8", "replace").rstrip() + "\n\n"
-
-    def _shared_prompt(self, prompt: str | None) -> str:
-        for name in (prompt,) if prompt else (".ralph/PROMPT.md", "PROMPT.md"):
-            if text := read_text(self.folder / name, root=ANYWHERE):
-                return text.rstrip()
-        if prompt:
-            raise ConfigurationError(f"no prompt file: {self.folder / prompt}\n  next: write it, or leave it out")
-        return ""
-
 
 def open_project(
     project: str | os.PathLike[str],
@@ -219,10 +131,7 @@ def open_project(
             commit; RALPH_DIR leads all workers to one folder of state; the plan lies outside.
     """
     folder, kind = kind_of(project, setup, script=script, settings=settings)
-    if os.environ.get("RALPH_DIR", "") not in ("", ".ralph"):
-        raise ConfigurationError(
-            "RALPH_DIR is set: all workers would share one folder of state\n  next: unset RALPH_DIR"
-        )
+    place = place_of(folder, kind, tasks)
     git = find_repository(folder)
     if git is None:
         raise ConfigurationError(
@@ -233,33 +142,13 @@ def open_project(
         raise ConfigurationError(
             f"{folder}: the repository has no commit yet\n  next: git add -A && git commit -m first"
         )
-    own, home = kinds()[kind], _home(folder, kind)
-    if tasks and (tasks := os.path.relpath(folder / tasks, folder)).startswith(".."):
-        raise ConfigurationError(
-            f"--tasks {tasks}: no work tree has what lies outside of the project\n  next: move it into the project"
-        )
-    plans = [tasks] if tasks else [os.path.join(home, name) for name in own.plan.files]
     return SwarmProject(
-        folder=folder,
+        **{each.name: getattr(place, each.name) for each in fields(place)},
         top=git.top,
         prefix=git.prefix,
         common=common_folder(git),
-        kind=kind,
-        files=files_of(kind, folder, home),
-        plan=next((name for name in plans if (folder / name).is_file()), plans[0] if own.plan.always else None),
-        home=home,
-        format=PlanFormat(own.plan, folder),
+        files=files_of(kind, folder, place.home),
     )
-
-
-def _home(folder: Path, kind: str) -> str:
-    from bridge.setups.projects import choose
-
-    if not kinds()[kind].copied:
-        return ""
-    found = choose(folder, kind)
-    home = "" if found is None else os.path.relpath(found.home, os.path.realpath(folder))
-    return "" if home == "." else home
 
 
 def folder_name(folder: Path) -> str:

@@ -29,20 +29,17 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
-from bridge.loop.policy import LIMITS, NOT_DONE, Verdict
+from bridge.loop.policy import LIMITS
 from bridge.process.table import identify
 from bridge.records import to_json, write_json
 from bridge.swarm.order import Order
 from bridge.swarm.supervisor import end_leftovers, note_end, push_so_far, save_safely
+from bridge.tasks.alone import Mismatch, is_done
 from bridge.turn.progress import last_sentence
 
 if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
 
-"""Ends that a setup calls complete though nobody has said that the task is done."""
-
-MISMATCHES = 3
-"""Turns in a row that say that the task is done, and tick nothing in a plan with open boxes."""
 _EVERY = 1.0
 """Seconds between two of the lines that only show that something goes on."""
 _TEXT = 200
@@ -66,7 +63,6 @@ class _Worker:
         self.reported = 0.0
         self.text = ""
         self.alone = self.refused = False
-        self.mismatches = 0
         self.leaving = False
 
     def run(self) -> int:
@@ -100,6 +96,7 @@ class _Worker:
         if "words" in options:
             options["words"] = tuple(options["words"])
         self._report("started", worker=int(os.environ.get("RALPH_WORKER") or -1))
+        mismatch = Mismatch()
         with Loop.open(self.order.project, **options) as loop:
             for event in loop:
                 self._take(event)
@@ -107,9 +104,8 @@ class _Worker:
                     return _ending(event)
                 if isinstance(event, IterationEnded):
                     self._push()
-                    if self._contradicts(event):
-                        why = "turns in a row said that the task is done, and ticked nothing in the plan"
-                        return {"verdict": "incomplete", "reason": "plan_mismatch", "detail": f"{MISMATCHES} {why}"}
+                    if mismatch.after(event):
+                        return {"verdict": "incomplete", "reason": mismatch.reason, "detail": mismatch.why}
                 between = isinstance(event, IterationEnded | Waiting | CheckProgress)
                 if between and self.order.asked_to_stop:
                     return {"verdict": "interrupted", "reason": "stopped", "detail": "it was asked to end"}
@@ -148,14 +144,6 @@ class _Worker:
                 if event.outcome.denied and not self.refused:
                     self.refused = True
                     self._report("refused", turn=self.turn, text=event.outcome.refused_tools)
-
-    def _contradicts(self, event: IterationEnded) -> bool:
-        """Whether word and plan have gone apart for so long that no further turn is of use."""
-        found = event.outcome
-        done = found.exit_signal or found.promised
-        apart = done and found.plan is not None and not found.plan.complete and not found.ticked
-        self.mismatches = self.mismatches + 1 if apart else 0
-        return self.mismatches >= MISMATCHES
 
     def _line(self, text: str) -> None:
         now = time.monotonic()
@@ -201,9 +189,8 @@ class _Worker:
 
 
 def _ending(event: LoopEnded) -> dict[str, Any]:
-    done = event.verdict is Verdict.COMPLETE and event.reason not in NOT_DONE
     return {
-        "verdict": "complete" if done else "incomplete",
+        "verdict": "complete" if is_done(event) else "incomplete",
         "reason": event.reason,
         "detail": event.detail,
     }
