@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from bridge.setups.options import OPTIONS, RunOptions
 from bridge.setups.projects import choose, project_above
 from bridge.setups.unserved import OPTIONS as UNSERVED
 from bridge.tasks.back import WRITE_BACK
+from bridge.tasks.model import MOST, USUAL, Filters
 from bridge.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
@@ -122,6 +124,23 @@ write_back_option = click.option(
     "--write-back", type=click.Choice(WRITE_BACK), default="none", show_default=True,
     help="What the source is told of each task: a comment; or that, and done ones are closed (in a file: ticked).",
 )  # fmt: skip
+filter_options = _each(
+    click.option("--label", multiple=True, metavar="NAME",
+                 help="Of SOURCE only what has this label; may be repeated: all of them."),
+    click.option("--milestone", metavar="NAME", help="Of SOURCE only what has this milestone."),
+    click.option("--search", metavar="WORDS", help="Of SOURCE only what its own search finds."),
+    click.option("--assignee", metavar="WHO", help="Of SOURCE only what is theirs."),
+    click.option("--limit", type=click.IntRange(1, MOST), metavar="N",
+                 help=f"Read so many of SOURCE at most.  [default: {USUAL:,}]"),
+)  # fmt: skip
+"""Which tasks of a tracker; `taken_filters` reads them."""
+
+
+def taken_filters(given: dict[str, Any]) -> Filters:
+    """Taken out of a command's parameters."""
+    return Filters(**{each.name: given.pop(each.name) for each in fields(Filters)})
+
+
 project_option = click.option(
     "--project", metavar="DIR", shell_complete=completes("DIR"),
     help="The project's folder.  [default: this folder, or the nearest one above with a loop's files]",

@@ -16,6 +16,7 @@ from bridge.cli._options import (
     caps_options,
     choose_loop,
     crew_options,
+    filter_options,
     notify_options,
     project_folder,
     project_option,
@@ -24,6 +25,7 @@ from bridge.cli._options import (
     settings_option,
     setup_option,
     source_option,
+    taken_filters,
     taken_notify,
     telemetry_options,
     write_back_option,
@@ -96,6 +98,7 @@ _above_zero = click.FloatRange(0, min_open=True)
 @setup_option
 @jobs_option
 @source_option
+@filter_options
 @write_back_option
 @click.option("--by", type=click.Choice(["box", "heading"]), default="box", help="What of the plan is one task.")
 @click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
@@ -161,12 +164,17 @@ def run(context: click.Context, /, **given: Any) -> int:
         opened = open_project(folder, setup, script=script, settings=settings, tasks=named)
         by_heading = given.pop("by") == "heading"
         name, source = given.pop("tasks_file"), given["source"]
+        filters = taken_filters(given)
         if name is not None and source is not None:
             raise click.UsageError("TASKS and --from exclude each other", context)
+        if source is None and (wanting := filters.given()):
+            raise click.UsageError(f"--{wanting[0]} is about tasks of --from", context)
         if source is None:
             tasks = _tasks(name, opened, by_heading=by_heading)
         else:
-            asked = Asked(project=opened.folder, plan=opened.own.plan, by_heading=by_heading, tell=say)
+            asked = Asked(
+                project=opened.folder, plan=opened.own.plan, by_heading=by_heading, filters=filters, tell=say
+            )
             tasks = ordered(open_source(source, asked).tasks())
         quiet, jobs = given.pop("quiet"), given.pop("jobs") or 2
         with _executor(given, jobs) as executor:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
-from bridge.cli._options import project_folder, project_option
+from bridge.cli._options import filter_options, project_folder, project_option, taken_filters
 from bridge.cli._terminal import print_json, say, show
 from bridge.tasks import open_source
 from bridge.tasks.model import Asked
 from bridge.tasks.order import ordered
+
+if TYPE_CHECKING:
+    from bridge.tasks.model import Task
 
 
 @click.group(cls=Group)
@@ -26,17 +30,23 @@ def tasks() -> None:
 source_argument = click.argument("source", shell_complete=completes("SOURCE"))
 
 
+def _tasks(source: str, project: str | None, given: dict[str, Any]) -> list[Task]:
+    asked = Asked(project=project_folder(project), filters=taken_filters(given), tell=say)
+    return ordered(open_source(source, asked).tasks())
+
+
 @tasks.command("list")
 @source_argument
+@filter_options
 @project_option
 @json_option
-def list_tasks(*, source: str, project: str | None, as_json: bool) -> None:
+def list_tasks(*, source: str, project: str | None, as_json: bool, **given: Any) -> None:
     """List the open tasks of SOURCE, in the order in which they would be begun.
 
     Exit codes: 0 there are some; 2 there is no such source, or no open task.
     """
     with guarded():
-        found = ordered(open_source(source, Asked(project=project_folder(project), tell=say)).tasks())
+        found = _tasks(source, project, given)
         if as_json:
             fields = ("id", "title", "prompt", "needs", "ref", "priority", "labels")
             print_json({"tasks": [{name: getattr(each, name) for name in fields} for each in found]})
@@ -52,8 +62,9 @@ def list_tasks(*, source: str, project: str | None, as_json: bool) -> None:
 @click.option("--to", "form", type=click.Choice(["plan", "prd", "yaml"]), required=True, help="The form to write.")
 @click.option("-o", "--output", metavar="FILE", shell_complete=completes("FILE"),
               help="The file to write.  [default: stdout]")  # fmt: skip
+@filter_options
 @project_option
-def import_tasks(*, source: str, form: str, output: str | None, project: str | None) -> None:
+def import_tasks(*, source: str, form: str, output: str | None, project: str | None, **given: Any) -> None:
     """Copy the open tasks of SOURCE into a plan with boxes, a prd.json, or a list in YAML.
 
     A file that is there is not overwritten.
@@ -65,7 +76,7 @@ def import_tasks(*, source: str, form: str, output: str | None, project: str | N
     from bridge.tasks.forms import written
 
     with guarded():
-        text = written(ordered(open_source(source, Asked(project=project_folder(project), tell=say)).tasks()), form)
+        text = written(_tasks(source, project, given), form)
         if output is None:
             show(text)
             return

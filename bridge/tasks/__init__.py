@@ -49,7 +49,7 @@ def open_source(text: str, asked: Asked) -> Source:
         asked: the rest; its argument is filled in.
 
     Raises:
-        ConfigurationError: there is no such source.
+        ConfigurationError: there is no such source, or it doesn't know a filter that is asked for.
     """
     from bridge.errors import ConfigurationError
     from bridge.resources import likely
@@ -61,4 +61,8 @@ def open_source(text: str, asked: Asked) -> Source:
         raise ConfigurationError(
             f"{text}: there is no such source of tasks.{likely(name, known)}\n  next: one of {names}"
         )
+    for each in asked.filters.given():
+        if each not in known[name].filters:
+            able = ", ".join(f"{kind.name}:" for kind in known.values() if each in kind.filters) or "none"
+            raise ConfigurationError(f"{text}: it knows no --{each}\n  next: leave it out; sources with it: {able}")
     return known[name].open(replace(asked, argument=argument))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,63}")
 BAD_ID = "can't name a branch: letters, digits, `.`, `_` and `-`, at most 64"
 _LONGEST_TITLE = 100
+USUAL = 1_000
+"""So many tasks of a tracker are read where nobody says how many."""
+MOST = 10_000
+"""No more can be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,26 @@ class Source(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which of a tracker's tasks are asked for; what isn't given doesn't matter.
+
+    Attributes:
+        label: they have all of these. milestone: theirs. search: words, as the tracker searches. assignee: theirs.
+        limit: so many are read at most.
+    """
+
+    label: tuple[str, ...] = ()
+    milestone: str | None = None
+    search: str | None = None
+    assignee: str | None = None
+    limit: int | None = None
+
+    def given(self) -> list[str]:
+        """The names of those that are given."""
+        return [each.name for each in fields(self) if getattr(self, each.name) not in (None, ())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What is asked of a source.
 
@@ -106,6 +130,7 @@ class Asked:
         argument: what stands behind its name and a colon.
         plan: how the plans of the project's kind of setup are read.
         by_heading: all open boxes below one heading are one task.
+        filters: which of them.
         tell: is called with what people should know and no command fails for, such as a need that is left out.
     """
 
@@ -113,6 +138,7 @@ class Asked:
     argument: str = ""
     plan: PlanKind | None = None
     by_heading: bool = False
+    filters: Filters = Filters()
     tell: Callable[[str], None] = lambda _: None
 
     def file(self, default: str = "") -> Path:
@@ -144,12 +170,14 @@ class SourceKind:
         name: in front of the colon. title: for people.
         takes: what stands behind it, as people call it.
         open: gives one; raises ConfigurationError.
+        filters: names of the `Filters` that it knows.
     """
 
     name: str
     title: str
     takes: str
     open: Callable[[Asked], Source]
+    filters: frozenset[str] = frozenset()
 
 
 def check(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task]:

@@ -105,5 +105,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert run("list", "yaml:t.yaml")[:2] == (0, "01-one  one\n02-three  three\n")
 
 
+def test_a_filter_that_a_source_does_not_know_is_refused(tmp_path: Path) -> None:
+    done = command.run(["tasks", "list", "plan:p.md", "--label", "x"], cwd=tmp_path, env=os.environ)
+    assert done.returncode == 2
+    assert "plan:p.md: it knows no --label\n  next: leave it out" in done.stderr
+
+
 def test_every_source_says_what_it_is() -> None:
     assert all(each.name == name and each.title and each.takes for name, each in source_kinds().items())
