@@ -46,6 +46,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
     NO_BOX,
     NO_ORDINARY,
     f"docker: {NO_PROVIDER}",  # no daemon
+    "no control group can be had here",  # as in a container, or for an ordinary user
     f"podman: {NO_PROVIDER}",  # as in a container that may not make another
     f"srt: {NO_PROVIDER}",
     NO_ORIGINAL,

@@ -10,14 +10,14 @@ import stat
 import sys
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.files import ANYWHERE, read_bytes, stays_inside, usable
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
-from bridge.sandbox import bwrap, containers, srt
+from bridge.sandbox import bwrap, cgroup, containers, srt
 from bridge.sandbox.contents import tree_of
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Boxed:
         folder: a private one that is there while it runs, with `files` in it by name; '': none is needed.
         cleanup: commands that end what is left of it, for when nobody could.
         ghosts: empty files and folders that its provider may leave behind.
+        group: its control group, with `processes` that there may be in it; '': none.
     """
 
     argv: tuple[str, ...]
@@ -56,6 +57,8 @@ class Boxed:
     files: Mapping[str, str] = field(default_factory=dict)
     cleanup: tuple[tuple[str, ...], ...] = ()
     ghosts: tuple[str, ...] = ()
+    group: str = ""
+    processes: int = 0
 
     @contextmanager
     def standing(self) -> Iterator[None]:
@@ -75,6 +78,8 @@ class Boxed:
                         with open(os.path.join(self.folder, name), "xb") as file:
                             file.write(os.fsencode(text))
             behind.callback(_remove_empty, self.ghosts)
+            if self.group:
+                behind.enter_context(cgroup.standing(self.group, self.processes))
             for command in self.cleanup:
                 behind.callback(ask, command, cwd="/", env=self.env, patience=_PATIENCE)
             yield
@@ -124,16 +129,28 @@ def boxed(
             around["TMPDIR"] = folder  # for its sockets, which it leaves there
         command = srt.command(folder, linux=linux)
         command[0] = _program(command[0], env)
-        return Boxed(tuple(command), around, inside, absent, folder=folder, files=files, ghosts=ghosts)
-    made = bwrap.command(policy, argv, _program("env", env), _program("bwrap", env))
-    return Boxed(tuple(made), policy.env, policy.env, absent)
+        found = Boxed(tuple(command), around, inside, absent, folder=folder, files=files, ghosts=ghosts)
+    else:
+        made = bwrap.command(policy, argv, _program("env", env), _program("bwrap", env))
+        found = Boxed(tuple(made), policy.env, policy.env, absent)
+    # Of root, the kernel bounds only what is in a control group.
+    group = cgroup.place(containers.name_of(policy.cwd, token)) if policy.processes and not os.geteuid() else ""
+    if not group:
+        return found
+    within = cgroup.joined(group, found.argv)
+    within[0] = _program(within[0], env)
+    return replace(found, argv=tuple(within), group=group, processes=policy.processes or 0)
 
 
 def clear(project: str, home: str) -> int:
     """Remove what killed loops of a project, whose lock is held, have left of srt; return how many turns' it was.
+    Empty control groups go, too.
 
     That is the private folder of a turn, with its prompt, and empty files in the project.
     """
+    for each in cgroup.left(containers.name_of(project)):
+        with suppress(OSError):
+            os.rmdir(each)
     found = glob.glob(f"{glob.escape(_private(project, home))}*")
     known = [(each, os.lstat(each)) for each in found]
     own = [each for each, status in known if status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode)]

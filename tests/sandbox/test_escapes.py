@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from bridge.process.ask import ask
-from bridge.sandbox import contents
+from bridge.sandbox import cgroup, contents
 from bridge.sandbox.box import Box
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
@@ -467,8 +467,8 @@ def test_a_work_tree_is_not_written_from_another(attack_of: Callable[[str], Atta
     script = "".join(f'(eval {shlex.quote(code)}) 2>/dev/null && echo "{name}"\n' for name, code in tries.items())
     box = Box(made.path.parent / "one", Wishes(provider="bwrap"))
     env = made.environment()
-    made_box = box.command([shutil.which("bash") or "", "-c", script], env)
-    ran = ask(made_box.argv, cwd=box.project, env=made_box.env, patience=30)
+    with box.around([shutil.which("bash") or "", "-c", script], env, ()) as (argv, within):
+        ran = ask(argv, cwd=box.project, env=within, patience=30)
     assert ran.text.splitlines() == ["a commit"], ran.err
     assert made.git("log", "--format=%an", "-1", "one") == "Zoë\n"
 
@@ -493,8 +493,9 @@ def test_in_a_part_of_a_repository_all_of_it_is_seen_and_that_part_is_committed(
     script = "".join(f'(eval {shlex.quote(code)}) 2>/dev/null && echo "{name}"\n' for name, code in tries.items())
 
     def done(wanted: Wishes) -> set[str]:
-        boxed = Box(top / "part", wanted).command([shutil.which("bash") or "", "-c", script], env)
-        ran = ask(boxed.argv, cwd=top / "part", env=boxed.env, patience=30)
+        box = Box(top / "part", wanted)
+        with box.around([shutil.which("bash") or "", "-c", script], env, ()) as (argv, within):
+            ran = ask(argv, cwd=top / "part", env=within, patience=30)
         return {*ran.text.splitlines()}
 
     assert done(Wishes(provider="bwrap")) == {*list(tries)[:3]}
@@ -577,6 +578,7 @@ def test_a_signal_reaches_the_cli(attack_of: Callable[[str], Attack], number: si
 
 def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "_masked", lambda: ())  # of root alone
+    monkeypatch.setattr(cgroup, "place", lambda _name: "")  # likewise
     home, made = ordinary.folder / "home", ordinary.folder / "home/p"
     for each in _HIDDEN:
         _write(home / each, f"{SECRET}\n")
