@@ -18,6 +18,10 @@ SOURCES: Mapping[str, str] = {
     "prd": "bridge.tasks.plans",
     "yaml": "bridge.tasks.listed",
     "lines": "bridge.tasks.listed",
+    "ralphex": "bridge.tasks.documents",
+    "speckit": "bridge.tasks.documents",
+    "openspec": "bridge.tasks.documents",
+    "taskmaster": "bridge.tasks.taskmaster",
 }
 """Name, in front of the colon, to the module in whose KINDS it is."""
 

@@ -236,7 +236,10 @@ def new_id(number: int, title: str, count: int) -> str:
 
 
 def named_id(name: str, title: str) -> str:
-    """Name a task by what its source calls it, such as ``T012``, and words of its title."""
+    """Name a task by what its source calls it, such as ``T012``, and words of its title; '' where neither has a
+    letter or digit that a branch may have.
+    """
+    name = re.sub(r"(?!(?<=\d)\.(?=\d))[^A-Za-z0-9]+", "-", name).strip("-")[:30]
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = re.findall(r"[a-z0-9]+", plain)
     slug = ""
@@ -244,4 +247,4 @@ def named_id(name: str, title: str) -> str:
         if len(slug) + len(word) > 28:
             break
         slug += f"-{word}"
-    return f"{name}{slug}"
+    return f"{name}{slug}".lstrip("-")
