@@ -12,7 +12,8 @@ from bridge.cli._terminal import Style, say, show
 from bridge.cli._view import Screen
 from bridge.loop.events import Notice
 from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
-from bridge.swarm.status import shown
+from bridge.swarm.record import MERGED
+from bridge.swarm.status import outcome_of, shown
 from bridge.wording import columns, duration, plural, tame, usd
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _HEAD = ("task", "worker", "turn", "time", "cost", "outcome")
 _MOST = 12
-_COLOURS = {"merged": "green", "nothing to merge": "green", "conflict": "red", "check failed": "red"}
+_COLOURS = {**dict.fromkeys(MERGED, "green"), "conflict": "red", "check failed": "red"}
 
 
 def table(seen: dict[str, Any]) -> list[str]:
@@ -51,7 +52,7 @@ def _row(task: dict[str, Any]) -> tuple[str, ...]:
         "-" if task["turn"] is None else str(task["turn"]),
         "-" if task["seconds"] is None else duration(task["seconds"]),
         "-" if task["cost_usd"] is None else usd(task["cost_usd"]),
-        task["outcome"] or task["step"],
+        outcome_of(task),
     )
 
 
@@ -91,7 +92,7 @@ class SwarmView:
                 outcome = style(task.outcome, _COLOURS.get(task.outcome, "yellow"))
                 why = f": {tame(task.detail.splitlines()[0])}" if task.detail and not task.merged else ""
                 lost = f" · {style('not saved', 'red')}: {task.unsaved}" if task.unsaved else ""
-                return f"{self._name(task)} {outcome}{why}{lost}"
+                return f"{self._name(task)} {outcome}{' ' * bool(task.pull)}{task.pull.get('url', '')}{why}{lost}"
             case SwarmEnded():
                 return f"swarm {event.record.run} ended: {event.reason}"
         return ""
@@ -144,8 +145,10 @@ def follow(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def headline(seen: dict[str, Any]) -> str:
     cost = f" · {usd(seen['cost_usd'])}" if seen["cost_usd"] else ""
     why = f" · {seen['end']}" if seen["end"] and seen["state"] == "ended" else ""
-    merged = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged"
-    return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {seen['branch']}{cost}"
+    merged, where = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged", seen["branch"]
+    if pulls := seen["pull_requests"]:
+        merged, where = f"{merged[: -len('merged')]}proposed", f"{seen['into']} of {pulls['repository']}"
+    return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {where}{cost}"
 
 
 def lines_of(seen: dict[str, Any]) -> str:
@@ -168,7 +171,9 @@ def lines_of(seen: dict[str, Any]) -> str:
     for each in filter(lambda task: task["untold"], seen["tasks"]):
         again = f"`ralph-bridge swarm resume {seen['run']}` tries again"
         lines += ["", f"{seen['source']} isn't told of {each['id']}: {each['untold']}", f"  next    {again}"]
-    if seen["landed"]:
+    if pulls := [each for each in seen["tasks"] if each["pull_request"]]:
+        lines += ["", *columns([(each["id"], each["pull_request"]["url"]) for each in pulls])]
+    elif seen["landed"]:
         lines += ["", f"{seen['into']} was not moved: {seen['landed']}"]
     elif seen["merged"] and seen["state"] == "ended":
         lines += ["", f"the result is on {seen['into']}" if seen["into"] else f"next: git merge {seen['branch']}"]

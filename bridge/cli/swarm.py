@@ -105,6 +105,10 @@ _above_zero = click.FloatRange(0, min_open=True)
 @click.option("--check-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
               help="That the check may take.")  # fmt: skip
 @click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end.")
+@click.option("--pull-requests", is_flag=True,
+              help="Merge nothing here: push each branch to origin, and open a pull request by gh, into --into or"
+              " else the branch that is checked out.")  # fmt: skip
+@click.option("--draft", is_flag=True, help="Open the pull requests as drafts.")
 @click.option("--redo-conflicts", is_flag=True, help="Begin a task that conflicts once more, from what is merged.")
 @click.option("--tidy", is_flag=True, help="Remove a task's work tree once all of it is merged.")
 @click.option("--trees", metavar="DIR", shell_complete=completes("DIR"),

@@ -12,6 +12,8 @@ from bridge.report.facts import UNKNOWN, money, tokens
 from bridge.report.model import read_turn, work_between
 from bridge.report.time_line import Span
 from bridge.swarm.folder import EventsTail
+from bridge.swarm.record import MERGED
+from bridge.swarm.status import outcome_of as in_words
 from bridge.swarm.status import shown
 from bridge.wording import duration, one_line, plural
 
@@ -217,7 +219,7 @@ def _turns(events: Iterable[dict[str, Any]]) -> Iterator[TurnRecord]:
 
 
 TASK_COLUMNS = ("task", "worker", "turns", "took", "tokens", "cost", "outcome")
-_SIGNS = {"merged": "#", "nothing to merge": "#", "running": ">", "saved": ">"}
+_SIGNS = {**dict.fromkeys(MERGED, "#"), "running": ">", "saved": ">"}
 _LEGEND = "| begins, # merged, > under way, x not, . idle"
 
 
@@ -230,7 +232,9 @@ def swarm_rows(report: SwarmReport) -> Iterator[tuple[str, str]]:
     seen, totals = report.seen, report.totals
     yield "outcome", one_line(f"{report.state}: {seen['end']}" if seen["end"] else report.state)
     yield "branch", one_line(seen["branch"])
-    if seen["into"]:
+    if where := seen["pull_requests"]:
+        yield "pull requests", one_line(f"into {seen['into']} of {where['repository']}")
+    elif seen["into"]:
         landed = f"not moved: {seen['landed']}" if seen["landed"] else "not moved yet"
         moved = "moved" if report.state == "complete" else landed
         yield "into", one_line(f"{seen['into']}, {moved}")
@@ -260,15 +264,20 @@ def task_row(task: dict[str, Any]) -> tuple[str, ...]:
         "not begun" if task["seconds"] is None else duration(task["seconds"]),
         tokens(task["tokens"]) if task["turns"] else "0",
         money(task["cost_usd"]) if task["turns"] else money(0.0),
-        outcome_of(task),
+        in_words(task),
     )
+
+
+def pulls(report: SwarmReport) -> list[tuple[str, str]]:
+    """The pull request of each task that has one: its id, the URL."""
+    return [(each["id"], each["pull_request"]["url"]) for each in report.seen["tasks"] if each["pull_request"]]
 
 
 def to_do(report: SwarmReport) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
     """For each task that isn't merged or has left more: its id, why, its branches, the next step."""
     for each in report.seen["tasks"]:
         branches = tuple(map(one_line, filter(None, (each["branch"], *each["kept"]))))
-        if each["outcome"] in ("merged", "nothing to merge") and not each["unsaved"] and not each["kept"]:
+        if each["outcome"] in MERGED and not each["unsaved"] and not each["kept"]:
             continue
         unsaved = f"not saved: {each['unsaved']}; it is in {each['tree']}" if each["unsaved"] else ""
         detail = f": {each['detail']}" if each["detail"] else ""

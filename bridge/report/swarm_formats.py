@@ -11,8 +11,9 @@ from bridge.report import formats
 from bridge.report.facts import tokens
 from bridge.report.formats import escaped, wrapped
 from bridge.report.html import MOST_FILES, Chart, amount_charts, axis_between, axis_of, template_named
-from bridge.report.swarm import TASK_COLUMNS, outcome_of, strips, swarm_rows, task_row, to_do
+from bridge.report.swarm import TASK_COLUMNS, outcome_of, pulls, strips, swarm_rows, task_row, to_do
 from bridge.report.time_line import lay_out_lanes
+from bridge.swarm.record import MERGED
 from bridge.wording import columns
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 _MARKDOWN_WIDTH = 60
 _OF_TURN = ("turn", "seconds", "result", "error", "input_tokens", "output_tokens", "cost_usd")
 _CLASSES = {
-    "merged": "success",
-    "nothing to merge": "success",
+    **dict.fromkeys(MERGED, "success"),
     "complete": "success",
     "running": "running",
     "saved": "running",
@@ -48,6 +48,8 @@ def _as_text(report: SwarmReport) -> Iterator[str]:
     yield from formats.fact_lines(swarm_rows(report))
     yield ""
     yield from columns([TASK_COLUMNS, *map(task_row, report.seen["tasks"])], indent="  ")
+    if found := pulls(report):
+        yield from ("", *columns(found, indent="  "))
     for task, why, branches, following in to_do(report):
         yield from ("", *wrapped("  ", f"{task}: {why}", 4))
         yield from (f"    branch  {branch}" for branch in branches)
@@ -71,6 +73,7 @@ def _as_markdown(report: SwarmReport) -> Iterator[str]:
     yield ""
     yield from formats.table((*TASK_COLUMNS, "title"), ((*task_row(each), each["title"]) for each in tasks))
     yield ""
+    yield from (f"- {escaped(name)}: <{url}>" for name, url in pulls(report))
     for name, why, branches, following in to_do(report):
         yield f"- **{escaped(name)}**: {escaped(why)}"
         yield from (f"  - branch {escaped(branch)}" for branch in branches)

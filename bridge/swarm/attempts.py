@@ -17,6 +17,7 @@ from bridge.swarm.courier import recover, words
 from bridge.swarm.events import TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.swarm.folder import EventsTail, read_events, tail_size, task_folder
 from bridge.swarm.order import Order, Result
+from bridge.swarm.pulls import TOKENS
 from bridge.swarm.supervisor import UNSEEN, begun, ending, supervise
 from bridge.swarm.trees import LOCK, Saved
 
@@ -125,6 +126,8 @@ class Attempts:
                 "RALPH_PORT_BASE": str(first + task.worker * _PORTS),
                 "RALPH_PORT_COUNT": str(_PORTS),
                 NOTIFY: "",  # the swarm does, once
+                # The host's own: no agent pushes or comments in its user's name.
+                **dict.fromkeys(TOKENS if self._record.pull_requests or self._record.source else (), ""),
                 **self.variables,
             },
             timeout=self._record.task_seconds,

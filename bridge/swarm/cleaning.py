@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord, TaskRecord
 
-_OURS = ("refs/heads/ralph/swarm/", "refs/heads/ralph/task/", "refs/heads/ralph/kept/")
+_OURS = ("refs/heads/ralph/swarm/", "refs/heads/ralph/task/", "refs/heads/ralph/kept/", "refs/heads/ralph/pull/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,8 @@ class _Cleaning:
             yield Cleaned(task.tree, why or remove_tree(self.git, Path(task.tree), lock=self.lock))
             if why:
                 return
-        for branch in filter(None, dict.fromkeys((task.branch, *task.older, *task.kept))):
+        pulled = [task.pull_branch] if task.merge and self.record.pull_requests else []
+        for branch in filter(None, dict.fromkeys((task.branch, *task.older, *task.kept, *pulled))):
             yield from self._branch(branch, also=self.record.branch)
 
     def unproven(self, task: TaskRecord) -> str:
@@ -114,7 +115,7 @@ class _Cleaning:
         task.kept += [each for each in saved.refs if each not in task.kept]
         if saved.unsaved:
             return f"not everything in it can be saved: {saved.unsaved}"
-        if not self._is_elsewhere(saved.commit, self.record.branch):
+        if not self._is_elsewhere(saved.commit, task.pull_branch if task.pull else self.record.branch):
             return f"not merged ({task.outcome or task.step}); its work is on {task.branch}"
         return ""
 

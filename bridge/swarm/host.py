@@ -26,14 +26,15 @@ from bridge.swarm.events import STEPS, SwarmEnded, SwarmStarted, TaskEnded, Task
 from bridge.swarm.folder import ask_to_stop, asked_to_stop, forget_stop, task_folder
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
-from bridge.swarm.record import MERGED, RecordWriter, SwarmRecord, TaskRecord
+from bridge.swarm.pulls import stacked_on
+from bridge.swarm.record import CLOSED, MERGED, NOT_PUSHED, PULLED, RecordWriter, SwarmRecord, TaskRecord
 from bridge.swarm.status import PERMANENT, unfit
 from bridge.swarm.telling import Telling
 from bridge.swarm.trees import LOCK
 from bridge.telemetry import observers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable
+    from collections.abc import Collection, Generator, Iterable, Sequence
     from concurrent.futures import Executor
 
     from bridge.loop.observers import Observer
@@ -184,16 +185,18 @@ class Host:
         forget_stop(self.folder)
         left = (task for task in self.record.tasks if task.step == "running")
         yield from self._noted(self.attempts.lost(task, "the host of the swarm was killed") for task in left)
+        yield from self._look_at_pulls()
         for task in self.record.tasks:
             again = task.outcome in ("interrupted", "skipped") or task.outcome in self.retry
             if task.step == "done" and again:
                 self._anew(task)
+        self._push_again()
         self.record.end, self.record.ended, self.record.landed = None, None, ""
         self.writer.write()
 
     def _anew(self, task: TaskRecord) -> None:
         """Let it run again: where it conflicts, from the new base, and told so; else where it left off."""
-        if task.outcome in ("conflict", "check failed"):
+        if task.outcome in ("conflict", "check failed", CLOSED):
             self._from_new_base(task)
         task.step, task.outcome, task.reason, task.detail = "waiting", "", "", ""
         task.ended = None
@@ -206,12 +209,35 @@ class Host:
             " the earlier attempt what is right."
         )
         task.older.append(task.branch)
-        task.branch = task.tree = ""
+        task.branch = task.tree = task.merge = task.onto = ""
+        task.pull = {}
         task.copied = {}
+
+    def _look_at_pulls(self) -> Generator[LoopEvent, None, None]:
+        """What people have done with pull requests meanwhile."""
+        for task in self.record.tasks:
+            if self.queue.pulls is None or not task.pull or task.pull["state"] == "MERGED":
+                continue
+            try:
+                task.pull = self.queue.pulls.find(task.pull_branch) or task.pull
+            except BridgeError as error:
+                yield Notice(f"what became of pull requests can't be asked: {str(error).splitlines()[0]}")
+                return
+            closed = task.pull["state"] == "CLOSED"
+            task.outcome = CLOSED if closed else PULLED
+            task.detail = f"{task.pull['url']} was closed, and not merged" if closed else ""
+
+    def _push_again(self) -> bool:
+        """Have what couldn't be pushed pushed again; whether there is any."""
+        left = [each for each in self.record.tasks if each.outcome == NOT_PUSHED]
+        for task in left:
+            task.step, task.outcome, task.reason, task.detail = "saved", "", "", ""
+        return bool(left)
 
     # -- the work --------------------------------------------------------------------------------------
 
     def _work(self) -> Generator[LoopEvent, None, None]:
+        pushed_again = False
         while True:
             yield from self._take_in()
             self._look_for_stop()
@@ -219,7 +245,9 @@ class Host:
             self._merge_next()
             self.telling.begin()
             if not self._wait():
-                return
+                if self.why or pushed_again or not self._push_again():
+                    return
+                pushed_again = True
 
     def _wait(self) -> bool:
         """Wait a moment for what is under way; False when nothing is."""
@@ -251,7 +279,12 @@ class Host:
             if self.why or self.attempts.broken or len(self.attempts.at_work) >= self.record.jobs:
                 return
             if task.step == "waiting" and done.issuperset(task.task.needs):
-                self._name(task)
+                below = self._below(task)
+                if len(below) > 1:
+                    both = " and ".join(each.task.id for each in below)
+                    yield self._skipped(task, f"it needs {both}, whose pull requests are to be merged first")
+                    continue
+                self._name(task, below)
                 assert self.executor is not None
                 yield from self.attempts.start(task, self.executor)
 
@@ -264,14 +297,23 @@ class Host:
                 missing = [need for need in task.task.needs if need in unmerged]
                 if task.step == "waiting" and missing:
                     over = True
-                    task.step, task.outcome, task.reason = "done", "skipped", "needs"
-                    task.detail = f"it needs {missing[0]}, which is not merged"
-                    self.writer.write_task(task)
-                    yield TaskEnded(task)
+                    yield self._skipped(task, f"it needs {missing[0]}, which is not merged")
 
-    def _name(self, task: TaskRecord) -> None:
+    def _skipped(self, task: TaskRecord, why: str) -> TaskEnded:
+        task.step, task.outcome, task.reason, task.detail = "done", "skipped", "needs", why
+        self.writer.write_task(task)
+        self.stirred = True
+        return TaskEnded(task)
+
+    def _below(self, task: TaskRecord) -> Sequence[TaskRecord]:
+        """The needed tasks that are in no branch together: each has an open pull request of its own."""
+        pulls = self.record.pull_requests and bool(task.task.needs) and not task.branch
+        return stacked_on(self.project.repository(), self.record, task, self.queue.tip) if pulls else ()
+
+    def _name(self, task: TaskRecord, below: Sequence[TaskRecord]) -> None:
         if not task.branch:
-            task.base = self.queue.tip
+            task.base = below[0].merge if below else self.queue.tip
+            task.onto = below[0].pull_branch if below else ""
             number = len(task.older) + 1
             name = task.task.id if number == 1 else f"{task.task.id}--{number}"
             task.branch = f"ralph/task/{self.record.run}/{name}"
@@ -312,11 +354,13 @@ class Host:
             task = next((each for each in self.record.tasks if each.step == "saved"), None)
             if task is not None:
                 log = task_folder(self.folder, task.task.id) / "check.log"
-                task.merge_began, task.merge_ended = time.time(), None
+                if not task.merge:
+                    task.merge_began, task.merge_ended = time.time(), None
                 self.merging = self.merger.submit(self._merge, task, log), task
 
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
-        merged = self.queue.merge(task, log)
+        proposed = self.record.pull_requests and task.merge
+        merged = self.queue.propose(task) if proposed else self.queue.merge(task, log)
         if self.record.tidy and merged.outcome in MERGED:
             with suppress(BridgeError, OSError):  # `swarm clean` says why it stays
                 remove_merged(self.project, self.folder, self.record, task)
@@ -325,11 +369,16 @@ class Host:
     def _merged(self, task: TaskRecord, merged: Merged) -> Generator[LoopEvent, None, None]:
         if not merged.outcome:
             return  # it was ended in the middle, and is still to be merged
+        if merged.outcome == "checked":  # what may be pushed stands in the record, where no agent can put it
+            task.merge = merged.commit
+            self.writer.write_task(task)
+            return
         task.step, task.outcome, task.merge = "done", merged.outcome, merged.commit
         task.merge_ended = time.time()
         task.reason = "merge" if not task.merged else task.reason
         task.detail = merged.detail or task.detail
         task.unticked = [*merged.unticked] if task.merged else []
+        task.pull = {**merged.pull}
         self.writer.write_task(task)
         yield TaskEnded(task)
         if merged.outcome == "conflict" and self.record.redo_conflicts and not task.redone and not self.why:
@@ -353,11 +402,13 @@ class Host:
         if ticked := len(unticked) - len(left):
             yield Notice(f"{ticked} of the boxes in {self.project.plan} are ticked now: no branch has that file")
         if left:
-            yield Notice(f"not ticked, as the plan that is committed lacks them: {'; '.join(left)}")
+            lacks = "no pull request does" if record.pull_requests else "as the plan that is committed lacks them"
+            yield Notice(f"not ticked, {lacks}: {'; '.join(left)}")
         for each in record.tasks:
             each.unticked = []
         record.ended = time.time()
-        record.end = self.why or ("all merged" if record.all_merged else "not all merged")
+        what = "proposed" if record.pull_requests else "merged"
+        record.end = self.why or (f"all {what}" if record.all_merged else f"not all {what}")
         self.writer.write()
 
     def _leave(self, why: str) -> None:

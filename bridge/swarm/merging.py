@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import delete, make_folder, usable, write_atomic
@@ -16,6 +16,8 @@ from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.boxes import box_of
 from bridge.setups.options import RunOptions
 from bridge.swarm.project import files_of
+from bridge.swarm.pulls import PullRequests
+from bridge.swarm.record import NOT_PUSHED, PULLED
 from bridge.swarm.trees import (
     PatientRepository,
     add_tree,
@@ -60,20 +62,24 @@ class Merged(NamedTuple):
     """What came of a merge.
 
     Attributes:
-        outcome: ``merged``, ``nothing to merge``, ``conflict``, ``check failed``; '' when it was ended before.
+        outcome: ``merged``, ``nothing to merge``, ``conflict``, ``check failed``; ``checked``: it can be pushed;
+            ``pull request``, ``not pushed``; '' when it was ended before.
         detail: a sentence for people.
         commit: the merge.
         unticked: boxes that the branch's plan doesn't have.
+        pull: its pull request.
     """
 
     outcome: str
     detail: str = ""
     commit: str = ""
     unticked: tuple[str, ...] = ()
+    pull: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
 
 
 class MergeQueue:
-    """The swarm's branch, and who is merged into it.
+    """The swarm's branch, and who is merged into it; with pull requests that is where origin's branch is, each task
+    is merged with what it began with, and proposed.
 
     Args:
         lock: the file that all swarms lock to make a work tree.
@@ -88,6 +94,7 @@ class MergeQueue:
         self._lock = lock
         self._stopped = stopped
         self._box: Box | None = None
+        self.pulls = PullRequests(project.repository(), record) if record.pull_requests else None
         self.top = Path(record.trees) / TREE
         self._folder = self.top / project.prefix
         self._git = _Repository(
@@ -106,10 +113,22 @@ class MergeQueue:
         self._box = self._asked_box()
         if self._box is not None:
             self._git.within = self._box.around
+        tip = self._pulls_base()
         add_tree(source, self.top, branch=self._record.branch, base=self._record.base, lock=self._lock)
         with usable(self._folder):
             make_folder(self._folder)
         copy_files(self._project.top, self.top, self._project.to_copy()[1])
+        if tip:
+            self._clean()
+            self._git.run("checkout", "--quiet", "--detach", tip)
+            self._git.run("update-ref", f"refs/heads/{self._record.branch}", tip)
+
+    def _pulls_base(self) -> str:
+        """What origin's branch is at, with pull requests; ''."""
+        if self.pulls is None:
+            return ""
+        self.pulls.check()
+        return self.pulls.base()
 
     @property
     def tip(self) -> str:
@@ -125,6 +144,15 @@ class MergeQueue:
         finally:
             with suppress(BridgeError, OSError):
                 self._clean()
+
+    def propose(self, task: TaskRecord) -> Merged:
+        """Push what was checked, and open its pull request, unless that was done."""
+        assert self.pulls is not None
+        try:
+            pull = self.pulls.open(task, task.merge)
+        except BridgeError as error:
+            return Merged(NOT_PUSHED, str(error).splitlines()[0], task.merge)
+        return Merged(PULLED, "", task.merge, task.task.boxes, pull)
 
     def _attempts(self, task: TaskRecord, log: Path) -> Merged:
         """Merge it; once more from the beginning when a git was killed on the way."""
@@ -146,29 +174,21 @@ class MergeQueue:
                 raise ProjectUnusable(f"{self.top} can't be used: {_words(done)}")
 
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
-        git, before = self._git, self._git.head()
-        if task.commit != task.base and is_within(git, task.commit, before):
+        git = self._git
+        if self.pulls is not None and not (done := git.run("checkout", "--quiet", "--detach", task.base)).ok:
+            return Merged("conflict", f"git checkout: {_words(done)}")
+        before = git.head()
+        if self.pulls is None and task.commit != task.base and is_within(git, task.commit, before):
             return self._merged_before(task)  # by a host that was killed before it could write that down
-        done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
-        changed = names(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
-        unmerged = names(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
-        if not done.ok and not unmerged:
-            return Merged("conflict", f"git merge: {_words(done)}")
-        # The plan, the loops' own files and those that were copied stay as the branch has them.
-        own = (path for path in {*changed, *unmerged} if self._project.is_of_task(path) or path in task.copied)
-        self._restore([*own])
-        for path in filter(self._project.is_appended, {*unmerged} - {*task.copied}):
-            self._append(path)
-        if unmerged := names(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
-            shown = ", ".join(unmerged[:_SHOWN]) + (", …" if len(unmerged) > _SHOWN else "")
-            return Merged("conflict", f"conflicts in {shown}")
-        unticked = self._tick(task)
+        if conflict := self._begin_merge(task):
+            return Merged("conflict", conflict)
+        unticked = self._tick(task) if self.pulls is None else ()
         wrong = self._check(task, log)
         if wrong is None:
             return Merged("")
         if wrong:
             return Merged("check failed", wrong)
-        in_merge = (git.folder / "MERGE_HEAD").exists()
+        in_merge = self.pulls is None and (git.folder / "MERGE_HEAD").exists()
         if not in_merge and git.run("diff", "--cached", "--quiet", "HEAD").ok:
             return Merged("nothing to merge", "the task changed nothing", unticked=unticked)
         message = f"Merge task {task.task.id}: {task.task.title}\n\nSwarm {self._record.run}, branch {task.branch}."
@@ -176,7 +196,28 @@ class MergeQueue:
         commit = git.head()
         if not done.ok or commit == before:
             return Merged("check failed", f"git commit was refused: {_words(done)}")
-        return Merged("merged", commit=commit, unticked=unticked)
+        if self.pulls is None:
+            return Merged("merged", commit=commit, unticked=unticked)
+        git.run("update-ref", "-m", "ralph-bridge swarm: checked", f"refs/heads/{task.pull_branch}", commit)
+        return Merged("checked", commit=commit)
+
+    def _begin_merge(self, task: TaskRecord) -> str:
+        """Bring what the task did into index and work tree; what conflicts, or ''."""
+        git = self._git
+        done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
+        changed = names(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
+        unmerged = names(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
+        if not done.ok and not unmerged:
+            return f"git merge: {_words(done)}"
+        # The plan, the loops' own files and those that were copied stay as the branch has them.
+        own = (path for path in {*changed, *unmerged} if self._project.is_of_task(path) or path in task.copied)
+        self._restore([*own])
+        for path in filter(self._project.is_appended, {*unmerged} - {*task.copied}):
+            self._append(path)
+        if unmerged := names(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
+            shown = ", ".join(unmerged[:_SHOWN]) + (", …" if len(unmerged) > _SHOWN else "")
+            return f"conflicts in {shown}"
+        return ""
 
     def _merged_before(self, task: TaskRecord) -> Merged:
         found = self._git.run("rev-list", "--ancestry-path", "--merges", "--reverse", f"{task.commit}..HEAD")

@@ -22,6 +22,7 @@ from bridge.swarm.events import SwarmEnded
 from bridge.swarm.folder import find_run, new_run
 from bridge.swarm.host import Host
 from bridge.swarm.project import open_project
+from bridge.swarm.pulls import destination
 from bridge.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
 from bridge.swarm.trees import trees_folder
 from bridge.tasks import open_source
@@ -62,6 +63,8 @@ class Swarm(EventStream[SwarmEnded]):
         max_cost, max_tokens, price_in, price_out: for all tasks together, as in `Loop.open`.
         source: where the tasks come from, as ``--from`` names it: ``prd:prd.json``.
         write_back: what goes back there of each task: ``none``, ``comment`` or ``close``.
+        pull_requests: nothing is merged here: each branch is pushed to ``origin``, and a pull request opened by
+            ``gh``, to be merged into `into`, by default the branch that is checked out. draft: as drafts.
         options: of each loop, as in `Loop.open`.
 
     Attributes:
@@ -97,6 +100,8 @@ class Swarm(EventStream[SwarmEnded]):
         price_out: float | None = None,
         source: str | None = None,
         write_back: str = "none",
+        pull_requests: bool = False,
+        draft: bool = False,
         options: dict[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
@@ -113,12 +118,15 @@ class Swarm(EventStream[SwarmEnded]):
         observers(given.get("telemetry"), content=bool(given.get("telemetry_content")))
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
-        how = _check_source(opened, source, write_back)
+        how, closing = _check_source(opened, source, write_back, chosen)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
         caps = asked.over(read_caps(os.environ))  # what the environment caps is all of it, too
         caps.check(Path(given.get("driver") or given.get("agent") or "").stem)
         now = time.time()
         git = opened.repository()
+        if draft and not pull_requests:
+            raise ConfigurationError("--draft: there are no pull requests\n  next: add --pull-requests")
+        remote, repository, into = destination(git, into) if pull_requests else ("", "", into)
         _check_names(opened, into)
         folder = new_run(opened.swarms, now)
         host = Host(
@@ -130,7 +138,7 @@ class Swarm(EventStream[SwarmEnded]):
                 kind=opened.kind,
                 base=git.head(),
                 branch=f"ralph/swarm/{folder.name}",
-                tasks=[TaskRecord(task) for task in chosen],
+                tasks=[TaskRecord(task, closing=closing.get(task.id, "")) for task in chosen],
                 options=given,
                 jobs=jobs,
                 trees=os.path.realpath(trees_folder(trees, opened.name) / folder.name),
@@ -147,6 +155,10 @@ class Swarm(EventStream[SwarmEnded]):
                 began=now,
                 source=source or "",
                 write_back=how,
+                pull_requests=pull_requests,
+                draft=draft,
+                remote=remote,
+                repository=repository,
             ),
             executor,
             (),
@@ -273,20 +285,28 @@ def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) 
             raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
 
 
-def _check_source(project: SwarmProject, source: str | None, write_back: str) -> How:
+def _check_source(
+    project: SwarmProject, source: str | None, write_back: str, tasks: Iterable[Task]
+) -> tuple[How, dict[str, str]]:
+    """What goes back, and by which words a pull request closes each task.
+
+    Raises:
+        ConfigurationError: there is no such way, or no such source.
+    """
     how = next((each for each in WRITE_BACK if each == write_back), None)
     if how is None:
         raise ConfigurationError(f"--write-back {write_back!r}: expected one of {', '.join(WRITE_BACK)}")
     if source is not None:
-        open_source(source, Asked(project=project.folder, plan=project.own.plan))
-    elif how != "none":
+        opened = open_source(source, Asked(project=project.folder, plan=project.own.plan))
+        return how, {each.id: opened.closing(each) for each in tasks}
+    if how != "none":
         raise ConfigurationError(f"--write-back {how}: to where?\n  next: name the source of the tasks by --from")
-    return how
+    return how, {}
 
 
 def _check_names(project: SwarmProject, into: str | None) -> None:
     git = project.repository()
-    for name in ("ralph", "ralph/swarm", "ralph/task", "ralph/kept"):
+    for name in ("ralph", "ralph/swarm", "ralph/task", "ralph/kept", "ralph/pull"):
         if git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}").ok:
             raise ConfigurationError(
                 f"a branch is called {name}: no branch can lie below it\n  next: git branch -m {name} another-name"

@@ -26,8 +26,9 @@ FILE, CHANGES = "swarm.json", "changes.jsonl"
 _SHORT = 256 * 1024
 """Bytes of changes that are not worth writing the record anew."""
 Step = Literal["waiting", "running", "saved", "done"]
-MERGED = ("merged", "nothing to merge")
-RETRIED = ("lost", "failed", "incomplete", "timeout", "conflict", "check failed")
+PULLED, NOT_PUSHED, CLOSED = "pull request", "not pushed", "closed"
+MERGED = ("merged", "nothing to merge", PULLED)
+RETRIED = ("lost", "failed", "incomplete", "timeout", "conflict", "check failed", CLOSED)
 """Outcomes of tasks that run again only when somebody asks for it; ``interrupted`` ones go on by themselves."""
 
 
@@ -37,7 +38,8 @@ class TaskRecord:
 
     Attributes:
         step: ``saved``: its loop is complete, and it waits for its merge.
-        outcome: once it is over: one of `MERGED`, one of `RETRIED`, ``interrupted`` or ``skipped``; else ''.
+        outcome: once it is over: one of `MERGED`, of `RETRIED`, or ``not pushed``, ``interrupted``, ``skipped``;
+            else ''.
         reason: a word that says why, such as the loop's own. detail: a sentence for people.
         attempt: how often it was begun.
         worker: who works on it, from 0; -1: nobody yet.
@@ -49,7 +51,9 @@ class TaskRecord:
         redone: it was begun anew by itself after a conflict.
         began, ended: seconds since the epoch.
         turns: that have ended, of all attempts. cost_usd, tokens: of those; None: the tool doesn't say.
-        merge: the commit that merged it.
+        merge: the commit that merged it, or that is to be pushed.
+        onto: the branch of the task that it needs, which its pull request is on top of; ''.
+        pull: its pull request: number, url, state (OPEN, CLOSED, MERGED), draft. closing: words that close it.
         merge_began, merge_ended: of the last merge that was tried, its check included.
         unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
         said: what its source was told last. untold: why it couldn't be told more; ''.
@@ -81,6 +85,9 @@ class TaskRecord:
     merge: str = ""
     merge_began: float | None = None
     merge_ended: float | None = None
+    onto: str = ""
+    pull: dict[str, Any] = field(default_factory=dict)
+    closing: str = ""
     unticked: list[str] = field(default_factory=list)
     said: str = ""
     untold: str = ""
@@ -88,6 +95,11 @@ class TaskRecord:
     @property
     def merged(self) -> bool:
         return self.outcome in MERGED
+
+    @property
+    def pull_branch(self) -> str:
+        """The branch that is pushed: it has what a merge would have, and not what is the loop's own."""
+        return self.branch.replace("ralph/task/", "ralph/pull/", 1)
 
     @property
     def seconds(self) -> float | None:
@@ -112,6 +124,8 @@ class SwarmRecord:
         end: why it ended; None: it hasn't, or not in order.
         landed: what became of `into`.
         source: where the tasks come from, as ``--from`` names it; ''. write_back: what goes back there.
+        pull_requests: each branch is proposed, and none merged here; `into` is what they are to be merged into.
+        draft: as drafts. remote: the URL that is pushed to. repository: as ``gh`` names it.
     """
 
     run: str
@@ -139,6 +153,10 @@ class SwarmRecord:
     landed: str = ""
     source: str = ""
     write_back: How = "none"
+    pull_requests: bool = False
+    draft: bool = False
+    remote: str = ""
+    repository: str = ""
 
     def task(self, task_id: str) -> TaskRecord:
         """Give the record of a task (KeyError: there is none)."""

@@ -13,6 +13,7 @@ from bridge.files import lenient, open_file
 from bridge.loop.lock import standing
 from bridge.stream.analysis import PermanentReason
 from bridge.swarm.folder import asked_to_stop
+from bridge.swarm.record import PULLED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,8 @@ NEXT_STEPS = {
     "timeout": "look at {branch}, then `ralph-bridge swarm resume {run} --retry timeout`",
     "failed": "look at {log}, then `ralph-bridge swarm resume {run} --retry failed`",
     "lost": "look at {branch}, then `ralph-bridge swarm resume {run} --retry lost`",
+    "not pushed": "see to that, then `ralph-bridge swarm resume {run}`; by hand: git push origin {pull}",
+    "closed": "`ralph-bridge swarm resume {run} --retry closed` begins it anew",
     "interrupted": "`ralph-bridge swarm resume {run}` goes on",
     "skipped": "see to what it needs, then `ralph-bridge swarm resume {run}`",
     "": "`ralph-bridge swarm resume {run}` starts it",
@@ -54,7 +57,16 @@ def unfit(task: TaskRecord) -> int:
 def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
     log = folder / "tasks" / task.task.id / ("check.log" if task.outcome == "check failed" else "worker.log")
     step = NEXT_STEPS.get(task.outcome if task.step == "done" else "", NEXT_STEPS[""])
-    return step.format(branch=task.branch, run=record.run, log=log)
+    return step.format(branch=task.branch, pull=task.pull_branch, run=record.run, log=log)
+
+
+def outcome_of(task: dict[str, Any]) -> str:
+    """What became of a task, as :func:`shown` gives it, in words; of a pull request what became of that."""
+    pull = task["pull_request"]
+    if not pull or task["outcome"] != PULLED:
+        return str(task["outcome"] or task["step"])
+    state = "draft" if pull["draft"] and pull["state"] == "OPEN" else pull["state"].lower()
+    return f"pull request #{pull['number']}, {state}"
 
 
 def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
@@ -86,6 +98,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "tree": each.tree or None,
                 "unsaved": each.unsaved or None,
                 "merge": each.merge or None,
+                "pull_request": each.pull or None,
                 "said": each.said or None,
                 "untold": each.untold or None,
                 "next": None
@@ -112,6 +125,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
         "landed": record.landed or None,
         "source": record.source or None,
         "write_back": record.write_back,
+        "pull_requests": {"repository": record.repository, "draft": record.draft} if record.pull_requests else None,
         "tasks": tasks,
     }
 

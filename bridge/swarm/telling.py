@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.swarm.record import RETRIED
+from bridge.swarm.record import CLOSED, RETRIED
 from bridge.tasks import open_source
 from bridge.tasks.back import Account, tell
 from bridge.tasks.model import Asked
@@ -91,8 +91,8 @@ class Telling:
         if task.step in ("running", "saved"):
             return "begun"
         if task.merged:
-            return "done" if over or not self._record.into else None
-        return "failed" if over and task.outcome in RETRIED else None
+            return "done" if over or self._record.pull_requests or not self._record.into else None
+        return "failed" if over and task.outcome in RETRIED and task.outcome != CLOSED else None
 
 
 def account_of(record: SwarmRecord, task: TaskRecord, word: Word) -> Account:
@@ -103,10 +103,12 @@ def account_of(record: SwarmRecord, task: TaskRecord, word: Word) -> Account:
         task=task.task,
         word=word,
         why=why if word == "failed" else "",
-        branch=task.branch,
-        merged=(into or record.branch) if task.merge else "",
-        check=record.check if task.merged else "",
-        closes=bool(record.landed),  # it is where it was to go only when somebody sees to that
+        branch=task.pull_branch if record.pull_requests and task.merge else task.branch,
+        merged=(into or record.branch) if task.outcome == "merged" else "",
+        check=record.check if task.merge else "",
+        pull_request=str(task.pull.get("url", "")),
+        # Somebody closes it who sees to its getting where it was to go.
+        closes=bool(record.landed) or (record.pull_requests and bool(task.closing)),
         turns=task.turns,
         seconds=task.seconds,
         cost_usd=task.cost_usd,
