@@ -62,8 +62,8 @@ class Recording(NamedTuple):
 
     @property
     def at_the_end(self) -> bool:
-        """Whether it is one document, printed when all is done."""
-        return self.asks == ("json",)
+        """Whether it is one document, printed when all is done, and not an event a line."""
+        return not self.lines[0].startswith(b'{"')
 
     def saying(self, text: str) -> list[int]:
         """Numbers of the lines that carry this text: others than the summary at the end, if there are."""

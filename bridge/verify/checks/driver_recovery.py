@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
 from bridge.verify.model import INFO, WARNING, Harm
-from bridge.verify.recordings import streamed
+from bridge.verify.recordings import carries, streamed
 from bridge.verify.registry import CannotTell, Problem, driver
 
 if TYPE_CHECKING:
@@ -48,12 +48,12 @@ def extraction_finds(probe: DriverProbe) -> Iterator[Problem]:
     ends up on the next command line.
 
     Warning: of a CLI without recordings, or when keys are added.
-    Info: of older versions.
+    Info: of older versions; the first line alone is read, of a CLI that prints the id there and nowhere else.
 
     Bad:  grep -o '"sessionID":"[^"]*"' "$1"
     Good: sed -n 's/.*"sessionID":"\\([^"]*\\)".*/\\1/p' "$1" | head -n 1
     """
-    recorded = probe.recordings()
+    recorded = probe.printed()
     mine = [recording for recording in recorded if recording.session]
     answers = [
         (each, _extracted(probe, f"{each.name}.log", b"".join(each.lines)))
@@ -93,15 +93,20 @@ def _wrong(where: str, answer: HookResult, recording: Recording, severity: Sever
 
 def _extracted_from_others(probe: DriverProbe, recording: Recording) -> Iterator[Problem]:
     """What stands before the id is no JSON at times, what stands behind it is another matter with every version."""
+    first, *rest = recording.lines
     longer = [re.sub(rb"\}\s*\Z", b',"rb":"rb-behind"}\n', line) for line in recording.lines]
-    for name, lines, where, severity in (
-        ("disturbed.log", (_GARBAGE, *recording.lines), "with lines that are no JSON before it,", None),
-        ("longer.log", longer, "where more keys follow the id", WARNING),
-    ):
-        found = _extracted(probe, name, b"".join(lines))
-        if not found.trouble and found.text.strip() != recording.session:
-            yield _wrong(where, found, recording, severity)
-            return
+
+    def otherwise(lines: Iterable[bytes]) -> HookResult | None:
+        found = _extracted(probe, "others.log", b"".join(lines))
+        return None if found.trouble or found.text.strip() == recording.session else found
+
+    if (found := otherwise((_GARBAGE, *recording.lines))) is not None:
+        once = not any(carries(line, recording.session or "") for line in rest)
+        by_place = once and otherwise((first, _GARBAGE, *rest)) is None
+        where = "with lines that are no JSON before it,"
+        yield _wrong(where, found, recording, INFO if by_place else None)
+    elif (found := otherwise(longer)) is not None:
+        yield _wrong("where more keys follow the id", found, recording, WARNING)
 
 
 @driver("RB151", "Nothing is found where nothing is", Harm.WRONG_SESSION, hook=EXTRACT, own=True)
@@ -140,7 +145,7 @@ def recovery(probe: DriverProbe) -> Iterator[Problem]:
 
     if probe.truth("driver_supports_sessions") is not True or probe.session() is None:
         return
-    for recording in probe.recordings():
+    for recording in probe.printed():
         if not recording.today or not recording.session or recording.at_the_end:
             continue
         log = probe.scratch.file(f"{recording.name}.log", b"".join(recording.lines))

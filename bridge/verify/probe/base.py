@@ -187,8 +187,9 @@ class Probe(Bench):
     def unrecorded(self) -> str:
         """Why what its CLI prints can't be judged, and what has to be done so that it can."""
         cli = os.path.basename(self.program()) or "its CLI"
+        how = " for such a command" if recordings_of(cli) else ""
         return (
-            f"nobody has recorded what {cli} prints; record a run in {path_beside(self.script).name} beside the "
+            f"nobody has recorded what {cli} prints{how}; record a run in {path_beside(self.script).name} beside the "
             "script, and mark what is said in it (docs/verify.md)"
         )
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bridge.verify.budget import Budget
     from bridge.verify.probe.far import Arrival
     from bridge.verify.probe.state import Watched
+    from bridge.verify.recordings import Recording
 
 
 def loop_functions() -> str:
@@ -308,6 +309,14 @@ CLAUDE_CMD_ARGS=()
             if not before.startswith("--") or before == "--":  # else it may be what another CLI is asked for
                 words += [word] * (os.path.basename(word) != "agent")
         return next((word for word in words if recordings_of(word)), self.cli())
+
+    def printed(self) -> list[Recording]:
+        """What its CLI prints for the commands that are built, the ordinary and the live one, today's shape first."""
+        with self.by_the_way():
+            if not self.argv(Build()):
+                return self.recordings()
+            live = self.live(Build())
+            return self.recordings((*self.arrived(Build()).line, *(live.arrived.line if live is not None else ())))
 
     @once
     def session(self) -> str | None:
