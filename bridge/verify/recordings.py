@@ -72,10 +72,11 @@ class Recording(NamedTuple):
 
     @property
     def bad_lines(self) -> tuple[bytes, ...]:
-        """Lines as a CLI leaves them that was ended: half of an event that would carry a text, and `BAD_LINES`."""
-        event = self.lines[self.saying(self.texts[-1])[0]]
-        at = max(event.find(form) for form in _forms(self.texts[-1]))
-        return (*((event[: at + 3].rstrip() + b"\n",) if at > 0 else ()), *BAD_LINES)
+        """Lines as a CLI leaves them that was ended: half of each event that would carry a text, and `BAD_LINES`."""
+        events = [self.lines[number] for number in self.saying(self.texts[-1])]
+        cut = [max(event.find(form) for form in _forms(self.texts[-1])) for event in events]
+        halves = [event[: at + 3].rstrip() + b"\n" for event, at in zip(events, cut, strict=True) if at > 0]
+        return (*halves, *BAD_LINES)
 
     def in_pieces(self) -> Recording | None:
         """It, with each text in two pieces, cut within a word; None where its CLI prints no text in pieces."""
