@@ -152,10 +152,8 @@ class Renderer:
             case Waiting() if event.first and event.reason != "pause" and event.left >= 1:
                 until = event.until.strftime("%H:%M:%S" if event.left < _A_DAY else "%A %H:%M")
                 say(f"{style('waiting', 'yellow')} for {duration(event.left)}, until {until} · {event.reason}")
-            case CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded():
+            case CheckStarted() | CheckEnded() | ReviewTurnStarted() | ReviewTurnEnded() | ReviewStarted():
                 say(f"{self._where(event.iteration)} {event}")
-            case ReviewStarted():
-                say(f"{self._where(event.iteration)} review started")
             case ReviewEnded():
                 say(f"{self._where(event.iteration)} review has {'' if event.findings else 'no '}findings")
             case IterationStarted():

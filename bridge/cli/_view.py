@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Self, TextIO
 from bridge.cli._flow import Flow, Row, cut, erase, flows, rows_to_write, terminal_width
 from bridge.cli._terminal import Style, steer
 from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
     IterationEnded,
     IterationStarted,
     OutputText,
     ReviewEnded,
     ReviewStarted,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
     RunProgress,
     Waiting,
 )
@@ -164,7 +168,7 @@ class Bottom:
         self._iteration = 0
         self._state: LoopState | None = None
         self._plan: Plan | None = None
-        self._tool = self._last = self._text = self._wait = ""
+        self._tool = self._last = self._text = self._wait = self._look = ""
         self._until = 0.0
 
     def take(self, event: LoopEvent) -> None:
@@ -187,10 +191,10 @@ class Bottom:
             case Waiting():
                 self._wait, self._until = event.reason, self._clock() + event.left
                 self._state = event.state
-            case ReviewStarted():
-                self._wait = "review"
-            case ReviewEnded():
-                self._wait = ""
+            case CheckStarted() | ReviewTurnStarted() | ReviewStarted():
+                self._look, self._run_began = str(event).removesuffix(" started"), self._clock()
+            case CheckEnded() | ReviewTurnEnded() | ReviewEnded():
+                self._look, self._run_began = "", None
 
     def lines(self) -> list[str]:
         now = self._clock()
@@ -201,8 +205,8 @@ class Bottom:
         if self._plan is not None and self._plan.total:
             first.append(f"{self._plan.done} of {self._plan.total} tasks")
         found = [" · ".join(first)]
-        if self._wait == "review":
-            found.append("reviewing")
+        if self._look and self._run_began is not None:
+            found.append(f"{self._look} under way for {duration(now - self._run_began)}")
         elif self._wait:
             found.append(f"waiting for another {duration(max(0.0, self._until - now))} ({self._wait})")
         elif self._run_began is not None:

@@ -85,7 +85,7 @@ def standing(seen: dict[str, Any], now: float) -> str:
         case "starting":
             return "is starting"
         case "running":
-            return "at work"
+            return f"at work: {looking(seen)} since {_local(seen['look']['since'])}" if seen["look"] else "at work"
         case "waiting":
             left = max(0.0, (timestamps.parse_iso(waiting["until"]) or now) - now)
             return f"waiting until {_local(waiting['until'])}, for another {duration(left)}"
@@ -96,6 +96,14 @@ def standing(seen: dict[str, Any], now: float) -> str:
         case "session":
             return "kept going by a session"
     return "none has run here yet"
+
+
+def looking(seen: dict[str, Any]) -> str:
+    """What is under way between two turns; '' when a turn is."""
+    look = seen["look"]
+    if not look:
+        return ""
+    return f"check `{one_line(look['by'], 80)}`" if look["kind"] == "check" else f"review by {look['by']}"
 
 
 def ending(ended: dict[str, Any]) -> str:

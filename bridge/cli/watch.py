@@ -12,7 +12,7 @@ import click
 from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, say, show, write_text
-from bridge.cli.status import ending, standing, status_lines, why_waiting
+from bridge.cli.status import ending, looking, standing, status_lines, why_waiting
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -142,6 +142,8 @@ def _step(seen: dict[str, Any]) -> str:
     if seen["state"] == "waiting":
         until = standing(seen, time.time()).partition(",")[0]
         return f"{until} · {why_waiting(seen)}"
+    if look := looking(seen):
+        return f"turn {seen['turn']} · {look}"
     if "last_action" in seen and "calls" in seen and seen["last_action"]:
         breaker = f" · breaker {seen['breaker']['state']}" if seen["breaker"] else ""
         calls = seen["calls"]

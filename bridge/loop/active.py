@@ -17,7 +17,7 @@ from bridge.loop.records import NOTHING
 from bridge.loop.runs import registered
 from bridge.process import leftovers
 from bridge.process.table import environments_visible, identify
-from bridge.wording import plural
+from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -137,11 +137,15 @@ class ActiveRun:
             self._write(agent=None if pid is None else identify(pid))
 
     def turn(self, number: int) -> None:
-        self._write(turn=number, turn_began=self._now(), pause=None)
+        self._write(turn=number, turn_began=self._now(), pause=None, look=None)
 
     def waiting(self, pause: Pause | None) -> None:
         if self._run is not None and self._run.pause != pause:
             self._write(pause=pause)
+
+    def looks(self, kind: str = "", by: str = "") -> None:
+        """A check or a review (see :class:`bridge.loop.runs.Look`) begins, or is over: ''."""
+        self._write(look=runs.Look(kind, one_line(by, 200), self._now()) if kind else None)
 
     def end_leftovers(self) -> int:
         """End what the tool has left running, return how many process groups those were."""
@@ -166,7 +170,7 @@ class ActiveRun:
             if self._reason:
                 # A disk that is full has ended the loop: that is the error to tell of, and not the second one.
                 with nullcontext() if error is None else suppress(BridgeError):
-                    self._write(end=self._reason, detail=self._detail, agent=None, pause=None)
+                    self._write(end=self._reason, detail=self._detail, agent=None, pause=None, look=None)
         finally:
             self._held.close()
 

@@ -294,8 +294,13 @@ class LeftoversEnded(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReviewStarted(LoopEvent):
+    """A review that the setup itself has begins."""
+
     iteration: int
     argv: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "review started"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from bridge.loop.caps import Tally
 from bridge.loop.crew import Crew
 from bridge.loop.events import (
     CheckEnded,
+    CheckStarted,
     CrewStands,
     DenialHelp,
     IterationEnded,
@@ -32,7 +33,9 @@ from bridge.loop.events import (
     MessageGiven,
     Notice,
     OutputText,
+    ReviewEnded,
     ReviewStands,
+    ReviewStarted,
     ReviewTurnEnded,
     ReviewTurnStarted,
     RunNote,
@@ -581,6 +584,15 @@ class _Loop(Generic[S, O]):
         self.active.waiting(None)
 
     def _tell(self, event: LoopEvent) -> Generator[LoopEvent, None, None]:
+        match event:
+            case CheckStarted():
+                self.active.looks("check", event.command)
+            case ReviewTurnStarted():
+                self.active.looks("review", event.tool)
+            case ReviewStarted():
+                self.active.looks("review", " ".join(event.argv[:1]))
+            case CheckEnded() | ReviewTurnEnded() | ReviewEnded():
+                self.active.looks()
         self._record(event)
         further = self.handler.follow_up(event)
         yield event

@@ -45,6 +45,21 @@ class Pause:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was done is looked at.
+
+    Attributes:
+        kind: ``check`` or ``review``.
+        by: the check's command, or the tool that reviews.
+        since: when that began, in seconds since the epoch.
+    """
+
+    kind: str
+    by: str
+    since: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """One run of the loop.
@@ -61,6 +76,7 @@ class RunRecord:
         turn: the turn that is under way, or was the last one; 0 before the first.
         turn_began: when that one began, in seconds since the epoch.
         pause: the loop waits; None: it doesn't.
+        look: a check or a review is under way; None: none is.
         spent: tokens and money that it has used, those of the runs that it goes on with included.
         caps: what it may use, by the names of :class:`bridge.loop.caps.Caps`.
         changed: when this was last written, in seconds since the epoch.
@@ -79,6 +95,7 @@ class RunRecord:
     turn: int = 0
     turn_began: float = 0.0
     pause: Pause | None = None
+    look: Look | None = None
     spent: Spent = NOTHING
     caps: dict[str, float] = field(default_factory=dict)
     changed: float = field(default=0.0, compare=False)
@@ -97,7 +114,7 @@ class RunRecord:
 
 def read_run(folder: Path) -> RunRecord | None:
     record = read_object(folder / FILE) or {}
-    agent, pause = record.get("agent"), record.get("pause")
+    agent, pause, look = record.get("agent"), record.get("pause"), record.get("look")
     with suppress(TypeError, ValueError, KeyError, OverflowError, AttributeError):
         return RunRecord(
             run_id=str(record["run_id"]),
@@ -113,6 +130,9 @@ def read_run(folder: Path) -> RunRecord | None:
             turn_began=timestamps.parse_iso(record.get("turn_began")) or 0.0,
             pause=Pause(str(pause["reason"]), str(pause["detail"]), timestamps.parse_iso(pause["until"]) or 0.0)
             if pause
+            else None,
+            look=Look(str(look["kind"]), str(look["by"]), timestamps.parse_iso(look["since"]) or 0.0)
+            if look
             else None,
             spent=_spent(record.get("spent")),
             caps={name: float(cap) for name, value in (record.get("caps") or {}).items() if (cap := amount(value))},
@@ -174,6 +194,8 @@ def write_run(folder: Path, run: RunRecord, *, now: float, **changes: Any) -> Ru
     record["agent"] = run.agent._asdict() if run.agent else None
     if run.pause is not None:
         record["pause"]["until"] = timestamps.iso(run.pause.until)
+    if run.look is not None:
+        record["look"]["since"] = timestamps.iso(run.look.since)
     write_json(folder / FILE, record, mode=0o600)  # the command line in it may hold what is private
     return run
 

@@ -94,8 +94,9 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
 
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
     ``session``: a session keeps it going), turn (under way, or the last one), tool, holder{pid, since, command},
-    waiting{reason, detail, until}, ended{reason, at, detail} (of a killed one the reason is None, and `at` its last
-    sign of life), last (the last sentence of the agent while it is at work),
+    waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since} (under way), ended{reason, at,
+    detail} (of a killed one the reason is None, and `at` its last sign of life), last (the agent's last sentence
+    while it is at work),
     messages and pause (what waits for its next turn, see :meth:`bridge.loop.inbox.Inbox.overview`).
     """
     where = standing(loop.state)  # first: a loop writes its files before it lets go of its lock
@@ -125,6 +126,7 @@ def _knows_more(older: Older, where: Standing) -> bool:
 def _common(where: Standing, written: float) -> dict[str, Any]:
     run = where.run if where.word != "starting" else None
     holder = run if where.running else None
+    look = run.look if run is not None and where.word == "running" else None
     pause = run.pause if run is not None and where.word == "waiting" else None
     ended = None
     if run is not None and where.word == "ended":
@@ -143,6 +145,7 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
             "command": holder.command if holder else None,
         },
         "waiting": pause and {"reason": pause.reason, "detail": pause.detail, "until": timestamps.iso(pause.until)},
+        "look": look and {"kind": look.kind, "by": look.by, "since": timestamps.iso(look.since)},
         "ended": ended,
     }
 

@@ -72,11 +72,10 @@ class Recording(NamedTuple):
 
     @property
     def bad_lines(self) -> tuple[bytes, ...]:
-        """Lines as a CLI leaves them that was ended: half of each event that would carry a text, and `BAD_LINES`."""
+        """Lines of a CLI that was ended: half of each event that would carry a text, and `BAD_LINES`."""
         events = [self.lines[number] for number in self.saying(self.texts[-1])]
-        cut = [max(event.find(form) for form in _forms(self.texts[-1])) for event in events]
-        halves = [event[: at + 3].rstrip() + b"\n" for event, at in zip(events, cut, strict=True) if at > 0]
-        return (*halves, *BAD_LINES)
+        cuts = [(event, max(map(event.find, _forms(self.texts[-1])))) for event in events]
+        return (*(event[: at + 3].rstrip() + b"\n" for event, at in cuts if at > 0), *BAD_LINES)
 
     def in_pieces(self) -> Recording | None:
         """It, with each text in two pieces, cut within a word; None where its CLI prints no text in pieces."""

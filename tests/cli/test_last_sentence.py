@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from bridge.cli._view import Bottom
-from bridge.loop.events import IterationStarted, OutputText, RunProgress
+from bridge.loop.events import CheckEnded, CheckStarted, IterationStarted, OutputText, RunProgress
 from bridge.loop.logs import LiveLog, last_words
 from bridge.loop.policy import LoopState
+from bridge.turn.check import Checked
 from bridge.turn.progress import last_sentence
 
 
@@ -48,6 +49,15 @@ def test_of_a_run_whose_text_comes_in_pieces() -> None:
     bottom.take(RunProgress(1, 1.0, "One. Two.", "", 0))
     bottom.take(RunProgress(1, 2.0, '{"type":"x","text":"cu', "", 1))
     assert bottom.lines()[-1] == "last: Two."
+
+
+def test_a_check_that_is_under_way_is_shown_in_place_of_the_agent() -> None:
+    bottom = Bottom(100, None, clock=lambda: 0.0)
+    bottom.take(_started())
+    bottom.take(CheckStarted(1, "make test", Path("log")))
+    assert bottom.lines()[1:] == ["check `make test` under way for 0 s"]
+    bottom.take(CheckEnded(1, "make test", Path("log"), Checked(0, "", 1.0, ())))
+    assert bottom.lines()[1:] == []
 
 
 def _started() -> IterationStarted:

@@ -8,6 +8,7 @@ import shlex
 import signal
 from typing import TYPE_CHECKING
 
+from bridge import timestamps
 from tests import examples
 from tests.night.conftest import each_loop
 
@@ -142,6 +143,24 @@ def test_a_reviewer_at_a_limit_is_passed_over(night: Project) -> None:
     assert loop.finished() == 0, loop.said
     assert reviews(night) == 1, loop.said
     assert [each["result"] for each in night.turn_records() if each.get("kind")] == ["limit"], loop.said
+
+
+def test_status_says_that_a_check_or_a_review_is_under_way(night: Project) -> None:
+    reviewer(night, 'read -r _ < "$kept/reviewed"; ' + NOTHING)
+    for name in ("checked", "reviewed"):
+        os.mkfifo(night.kept / name)
+    night.turns(otherwise=done(night))
+    check = 'read -r _ < "$KEPT/checked"'
+    loop = night.start("--check", check, "--review", "driver:codex", KEPT=str(night.kept))
+    for kind, by, shown in (("check", check, f"check `{check}`"), ("review", "codex", "review by driver codex")):
+        seen = night.status_when(lambda seen, kind=kind: (seen["look"] or {}).get("kind") == kind)
+        assert (seen["state"], by in seen["look"]["by"]) == ("running", True), seen
+        since = timestamps.parse_iso(seen["look"]["since"])
+        assert since
+        assert f"at work: {shown} since {timestamps.local(since)}\n" in night.run("status").stdout
+        (night.kept / f"{kind}ed").write_text("\n")
+    assert loop.finished() == 0, loop.said
+    assert (night.status()["state"], night.status()["look"]) == ("ended", None)
 
 
 # -- what goes wrong -------------------------------------------------------------------------------------

@@ -189,8 +189,8 @@ class Probe(Bench):
         cli = os.path.basename(self.program()) or "its CLI"
         how = " for such a command" if recordings_of(cli) else ""
         return (
-            f"nobody has recorded what {cli} prints{how}; record a run in {path_beside(self.script).name} beside the "
-            "script, and mark what is said in it (docs/verify.md)"
+            f"nobody has recorded what {cli} prints{how}; record a run in {path_beside(self.script).name} beside "
+            "the script, and mark what is said in it (docs/verify.md)"
         )
 
     def has(self, hook: str) -> bool:

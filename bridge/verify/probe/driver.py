@@ -311,7 +311,7 @@ CLAUDE_CMD_ARGS=()
         return next((word for word in words if recordings_of(word)), self.cli())
 
     def printed(self) -> list[Recording]:
-        """What its CLI prints for the commands that are built, the ordinary and the live one, today's shape first."""
+        """What its CLI prints for the commands that are built, ordinary and live; today's shape first."""
         with self.by_the_way():
             if not self.argv(Build()):
                 return self.recordings()
