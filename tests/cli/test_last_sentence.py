@@ -55,7 +55,7 @@ def test_a_check_that_is_under_way_is_shown_in_place_of_the_agent() -> None:
     bottom = Bottom(100, None, clock=lambda: 0.0)
     bottom.take(_started())
     bottom.take(CheckStarted(1, "make test", Path("log")))
-    assert bottom.lines()[1:] == ["check `make test` under way for 0 s"]
+    assert bottom.lines()[1:] == ["check `make test` under way for 0.0 s"]
     bottom.take(CheckEnded(1, "make test", Path("log"), Checked(0, "", 1.0, ())))
     assert bottom.lines()[1:] == []
 
