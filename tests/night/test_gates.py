@@ -153,7 +153,7 @@ def test_status_says_that_a_check_or_a_review_is_under_way(night: Project) -> No
     check = 'read -r _ < "$KEPT/checked"'
     loop = night.start("--check", check, "--review", "driver:codex", KEPT=str(night.kept))
     for kind, by, shown in (("check", check, f"check `{check}`"), ("review", "codex", "review by driver codex")):
-        seen = night.status_when(lambda seen, kind=kind: (seen["look"] or {}).get("kind") == kind)
+        seen = night.status_when(lambda seen: (seen["look"] or {}).get("kind") == kind)  # noqa: B023
         assert (seen["state"], by in seen["look"]["by"]) == ("running", True), seen
         since = timestamps.parse_iso(seen["look"]["since"])
         assert since
