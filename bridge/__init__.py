@@ -63,6 +63,7 @@ __all__ = [
     "ShellClosed",
     "ShellDied",
     "ShellStartFailed",
+    "SourceUnavailable",
     "StateUnreadable",
     "Swarm",
     "UnknownAdapter",

@@ -269,6 +269,12 @@ class SessionRefused(BridgeError, ValueError):
         self.exit_code = exit_code
 
 
+class SourceUnavailable(BridgeError, OSError):
+    """A tracker that tasks come from doesn't answer, or the program that speaks with it isn't there."""
+
+    exit_code = 4
+
+
 class SandboxUnavailable(BridgeError, OSError):
     """The namespaces that keep a real CLI from the network can't be made here."""
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from bridge.process import ladder
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 NOT_STARTED = 127
 TOO_LONG = 124
+TOO_MUCH = 125
 
 _LOOK = 0.01
+_LOOK_AGAIN = 0.05
 _SOON = 3.0
 _RUNGS = (Rung(signal.SIGTERM, 2.0), Rung(signal.SIGKILL, 2.0))
 _KILL = (Rung(signal.SIGKILL, 2.0),)
@@ -63,7 +66,7 @@ class Ran:
 
     Attributes:
         status: exit status, minus the number of the signal that ended it; :data:`NOT_STARTED` and :data:`TOO_LONG`
-            as shells have them.
+            as shells have them; :data:`TOO_MUCH`.
         out: what it printed.
         err: what it wrote to stderr; or why there is nothing.
     """
@@ -89,6 +92,7 @@ def ask(
     env: Mapping[str, str],
     stdin: bytes = b"",
     patience: float,
+    most: int | None = None,
     leave: bool = False,
     linger: Callable[[], bool] = lambda: False,
     look: Callable[[], None] = lambda: None,
@@ -104,20 +108,22 @@ def ask(
         stdin: what it reads.
         patience: seconds that it may take, with all that it starts; then it gets TERM (at which git takes away its
             index.lock, in the way of all that follows), then KILL.
+        most: bytes that it may print, on stdout and stderr together; one that prints more is ended.
         leave: what it has left in its process group goes on; else it is ended.
         linger: asked again and again, how long what is left may go on before it is ended.
         look: called when it has taken some seconds; the program is ended when this raises.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        full = partial(_hold_more, (out, err), most)
         try:
             process = start(argv, cwd=cwd, env=env, stdin=stdin, stdout=out, stderr=err)
         except (OSError, ValueError) as error:
             return Ran(NOT_STARTED, b"", str(error))
         try:
-            status = _wait(process, min(patience, _SOON))
+            status = _wait(process, min(patience, _SOON), full)
             if status is None and patience > _SOON:
                 look()
-                status = _wait(process, patience - _SOON)
+                status = _wait(process, patience - _SOON, full)
         except BaseException:
             _end(process, _RUNGS)
             raise
@@ -127,6 +133,8 @@ def ask(
             while linger() and group_lives(process.pid):
                 time.sleep(_LOOK)
             ladder.end([process.pid], _KILL)
+        if full():
+            return Ran(TOO_MUCH, b"", f"{' '.join(argv[:2])} printed more than {most:,} bytes")
         for file in (out, err):
             file.seek(0)
         if status is None:
@@ -134,11 +142,21 @@ def ask(
         return Ran(status, out.read(), err.read().decode("utf-8", "replace"))
 
 
-def _wait(process: subprocess.Popen[bytes], patience: float) -> int | None:
-    try:
-        return process.wait(patience)
-    except subprocess.TimeoutExpired:
-        return None
+def _hold_more(files: Sequence[IO[bytes]], most: int | None) -> bool:
+    return most is not None and sum(os.fstat(each.fileno()).st_size for each in files) > most
+
+
+def _wait(process: subprocess.Popen[bytes], patience: float, full: Callable[[], bool]) -> int | None:
+    """Wait so many seconds for its end, or until it has printed too much."""
+    deadline = time.monotonic() + patience
+    while not full():
+        left = max(deadline - time.monotonic(), 0)
+        try:
+            return process.wait(min(left, _LOOK_AGAIN))
+        except subprocess.TimeoutExpired:
+            if not left:
+                break
+    return None
 
 
 def _end(process: subprocess.Popen[bytes], rungs: Sequence[Rung]) -> None:

@@ -22,6 +22,7 @@ SOURCES: Mapping[str, str] = {
     "speckit": "bridge.tasks.documents",
     "openspec": "bridge.tasks.documents",
     "taskmaster": "bridge.tasks.taskmaster",
+    "github": "bridge.tasks.github",
 }
 """Name, in front of the colon, to the module in whose KINDS it is."""
 

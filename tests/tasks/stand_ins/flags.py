@@ -32,8 +32,8 @@ def read_flags(words: Sequence[str], known: str, usage: str) -> tuple[dict[str, 
 
     Args:
         words: behind the command's name.
-        known: of its flags, a word each: ``-l/--label=[]`` takes a list (CSV, repeatable), ``-r/--repo=`` a text,
-            ``--draft`` nothing.
+        known: of its flags, a word each: ``-l/--label=[]`` takes a list (CSV, repeatable), ``-f/--field={}`` texts
+            (repeatable), ``-r/--repo=`` a text, ``--draft`` nothing.
         usage: of the command, for messages.
     """
     names, takes = {}, {}
@@ -74,6 +74,8 @@ def read_flags(words: Sequence[str], known: str, usage: str) -> tuple[dict[str, 
             if '"' in value and not value.startswith('"'):
                 wrong(f'invalid argument {json.dumps(value)} for "{long}" flag: parse error: bare " in field')
             found.setdefault(long, []).extend(next(csv.reader([value]), []))
+        elif takes[long] == "={}":
+            found.setdefault(long, []).append(value)
         else:
             found[long] = value
     return found, rest

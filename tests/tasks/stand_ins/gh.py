@@ -51,6 +51,9 @@ FLAGS = {
     " -l/--label=[] -L/--limit= -S/--search= -s/--state= -t/--template= -w/--web -R/--repo=",
     "pr view": "-c/--comments -q/--jq= --json=[] -t/--template= -w/--web -R/--repo=",
     "repo view": "-b/--branch= -q/--jq= --json=[] -t/--template= -w/--web",
+    "api graphql": "--allow-escape-sequences --cache= -F/--field={} -H/--header=[] --hostname= -i/--include"
+    " --input= -q/--jq= -X/--method= --paginate -p/--preview=[] -f/--raw-field={} --silent --slurp"
+    " -t/--template= --verbose",
     "auth status": "-a/--active -h/--hostname= -q/--jq= --json=[] -t/--show-token --template=",
 }
 _COMMON = "assignees author body closed closedAt comments createdAt id labels milestone number projectCards"
@@ -93,12 +96,13 @@ def main(path: str, words: list[str]) -> str:
             "pr list": _list,
             "pr view": _view,
             "repo view": _repository,
+            "api graphql": _states,
         }[command](store, words[0], flags, rest)
 
 
 def _known_fields(path: str, noun: str, asked: list[str]) -> None:
     with open(path) as file:
-        old = json.load(file)["version"] < "2.24"
+        old = json.load(file)["version"].startswith("2.23.")
     known = {each for each in FIELDS[noun].split() if not (old and each in NEWER)}
     for name in asked:
         if name not in known:
@@ -186,7 +190,7 @@ def _list(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[st
     found = found[: min(int(limit), 1_000) if capped else int(limit)]
     if "--json" not in flags:
         return "".join(f"{each['number']}\t{each['state']}\t{each['title']}\n" for each in found)
-    return _json([_fields(name, each, flags["--json"]) for each in found])
+    return _json([_fields(name, store["login"], each, flags["--json"]) for each in found])
 
 
 def _wanted(store: dict[str, Any], each: dict[str, Any], flags: dict[str, Any], words: list[str]) -> bool:
@@ -209,7 +213,7 @@ _BRANCHES = {"--head": "headRefName", "--base": "baseRefName"}
 def _view(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[str]) -> str:
     name, entry = _one(store, noun, flags, rest)
     if "--json" in flags:
-        return _json(_fields(name, entry, flags["--json"]))
+        return _json(_fields(name, store["login"], entry, flags["--json"]))
     return f"title:\t{entry['title']}\nstate:\t{entry['state']}\n--\n{entry['body']}\n"
 
 
@@ -303,6 +307,28 @@ def _repository(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: l
     return _json({field: known.get(field) for field in flags.get("--json", known)})
 
 
+def _states(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[str]) -> str:
+    """The one query that we ask: which of these issues and pull requests are open."""
+    del noun, rest
+    given = dict(each.split("=", 1) for each in flags["--raw-field"])
+    _, repository = _repo(store, f"{given['owner']}/{given['name']}")
+    entries = {**repository["issues"], **repository["pulls"]}
+    states = {
+        name: {"state": entries[number]["state"]} if number in entries else None
+        for name, number in re.findall(r"(\w+):issueOrPullRequest\(number:(\d+)\)", given["query"])
+    }
+    errors = [
+        {"type": "NOT_FOUND", "path": ["repository", name], "message": f"Could not resolve to {name[1:]}."}
+        for name, state in states.items()
+        if state is None
+    ]
+    answer = {"data": {"repository": states}, **({"errors": errors} if errors else {})}
+    if errors:
+        sys.stdout.write(json.dumps(answer))
+        raise Failed("\n".join(f"gh: {each['message']}" for each in errors))
+    return json.dumps(answer)
+
+
 def new_entry(number: int, title: str, body: str, *, labels: list[str], author: str) -> dict[str, Any]:
     """Give an issue as the store has it; a pull request has branches, too."""
     return {
@@ -324,11 +350,20 @@ def _url(name: str, entry: dict[str, Any]) -> str:
     return f"https://github.com/{name}/{'pull' if 'headRefName' in entry else 'issues'}/{entry['number']}"
 
 
-def _fields(name: str, entry: dict[str, Any], asked: list[str]) -> dict[str, Any]:
+def _fields(name: str, viewer: str, entry: dict[str, Any], asked: list[str]) -> dict[str, Any]:
     """The fields of an issue or a pull request, in the shapes that gh gives."""
     when = "2026-01-02T03:04:05Z"
     closed = entry["state"] != "OPEN"
+    there = f"https://github.com/{name}/issues"
+    blockers = [
+        each if isinstance(each, dict) else {"number": each, "state": "OPEN", "url": f"{there}/{each}"}
+        for each in entry["blockedBy"]
+    ]
     known = {
+        "blockedBy": {
+            "nodes": [{"id": "I", "title": "", **each} for each in blockers],
+            "totalCount": len(blockers),
+        },
         **{key: entry.get(key) for key in ("number", "title", "body", "state", *_PULL)},
         "stateReason": entry["reason"],
         "closed": closed,
@@ -355,7 +390,7 @@ def _fields(name: str, entry: dict[str, Any], asked: list[str]) -> dict[str, Any
                 "minimizedReason": "",
                 "reactionGroups": [],
                 "url": each["url"],
-                "viewerDidAuthor": True,
+                "viewerDidAuthor": each["author"] == viewer,
             }
             for number, each in enumerate(entry["comments"])
         ],
@@ -372,7 +407,7 @@ def _json(value: Any) -> str:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(main(sys.argv[1], sys.argv[2:]))
+        sys.stdout.buffer.write(main(sys.argv[1], sys.argv[2:]).encode("utf-8", "surrogatepass"))
         sys.stdout.flush()
     except Failed as error:
         sys.stdout.flush()

@@ -115,7 +115,8 @@ class Gh(_Tracker):
 
         Args:
             title: its title. body: its body. labels: names of its labels.
-            more: ``number``, ``state``, ``assignees``, ``milestone`` ({number, title}), ``blockedBy`` (numbers).
+            more: ``number``, ``state``, ``assignees``, ``milestone`` ({number, title}), ``blockedBy`` (numbers of
+                open ones, or {number, state, url}).
         """
         repository = self.repository
         taken = [int(each) for kind in ("issues", "pulls") for each in repository[kind]]
