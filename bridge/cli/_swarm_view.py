@@ -175,7 +175,7 @@ def lines_of(seen: dict[str, Any]) -> str:
         lines += ["", *columns([(each["id"], each["pull_request"]["url"]) for each in pulls])]
     elif seen["landed"]:
         lines += ["", f"{seen['into']} was not moved: {seen['landed']}"]
-    elif seen["merged"] and seen["state"] == "ended":
+    elif seen["merged"] and seen["state"] == "ended" and not seen["pull_requests"]:
         lines += ["", f"the result is on {seen['into']}" if seen["into"] else f"next: git merge {seen['branch']}"]
     return "\n".join(lines) + "\n"
 

@@ -31,6 +31,8 @@ _CLASSES = {
     "saved": "running",
     "conflict": "failed",
     "check failed": "failed",
+    "closed": "failed",
+    "not pushed": "failed",
     "failed": "failed",
     "lost": "failed",
     "timeout": "timeout",

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.errors import BridgeError
 from bridge.files import delete_folder
 from bridge.loop.lock import standing
 from bridge.records import read_object
 from bridge.swarm.folder import locked
 from bridge.swarm.merging import TREE
 from bridge.swarm.order import Order
+from bridge.swarm.pulls import PullRequests
 from bridge.swarm.record import read_swarm
 from bridge.swarm.supervisor import save_tree
 from bridge.swarm.transport import Hub
@@ -100,8 +102,17 @@ class _Cleaning:
             if why:
                 return
         pulled = [task.pull_branch] if task.merge and self.record.pull_requests else []
+        there = self._merged_there(task)
         for branch in filter(None, dict.fromkeys((task.branch, *task.older, *task.kept, *pulled))):
-            yield from self._branch(branch, also=self.record.branch)
+            yield from self._branch(branch, also=self.record.branch, there=there)
+
+    def _merged_there(self, task: TaskRecord) -> str:
+        """What a task's pull request has had when it was merged, however that was done; ''."""
+        with suppress(BridgeError):
+            found = PullRequests(self.git, self.record).find(task.pull_branch) if task.pull else None
+            if found is not None and found["state"] == "MERGED" and found["head"] == task.merge:
+                return task.merge
+        return ""
 
     def unproven(self, task: TaskRecord) -> str:
         """Why a work tree can't be proven to be merged; ''."""
@@ -146,12 +157,12 @@ class _Cleaning:
         if gone or notes:
             yield Cleaned(f"{plural(len(gone), 'branch', 'branches')} on {url}", hub.forget(self.git, gone | notes))
 
-    def _branch(self, branch: str, *, also: str | None) -> Iterator[Cleaned]:
+    def _branch(self, branch: str, *, also: str | None, there: str = "") -> Iterator[Cleaned]:
         ref = f"refs/heads/{branch}"
         tip = resolve(self.git, ref)
         if not tip:
             return
-        if not self._is_elsewhere(tip, also):
+        if not (there and is_within(self.git, tip, there)) and not self._is_elsewhere(tip, also):
             yield Cleaned(branch, "it is in no other branch: merge it, or delete it yourself")
             return
         # Only where it still is what was proven to be merged.

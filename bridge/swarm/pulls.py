@@ -27,7 +27,7 @@ from bridge.swarm.telling import account_of
 from bridge.swarm.transport import QUIET, bare, receive
 from bridge.swarm.trees import clean_environment, common_folder, is_within, why
 from bridge.tasks.back import code
-from bridge.wording import one_line
+from bridge.wording import one_line, tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TOKENS = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 """Variables with which ``gh`` is logged in."""
 OPEN, CLOSED = "OPEN", "CLOSED"
-_FIELDS = "number,url,state,isDraft,isCrossRepository"
+_FIELDS = "number,url,state,isDraft,headRefOid,isCrossRepository"
 _PATIENCE = 120.0
 _LONGEST_TASK = 20_000
 _QUIET_GH = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1", "LC_ALL": "C"}
@@ -123,7 +123,7 @@ class PullRequests:
             raise NotProposed(str(error).partition("\n")[0]) from None
 
     def find(self, branch: str) -> dict[str, Any] | None:
-        """The pull request of a branch: number, url, state, draft; the open one of several, else the last.
+        """The pull request of a branch: number, url, state, draft, head; the open one of several, else the last.
 
         Raises:
             NotProposed: it can't be asked.
@@ -171,7 +171,12 @@ class PullRequests:
 
     def _create(self, task: TaskRecord, branch: str, base: str) -> dict[str, Any]:
         record = self._record
-        words = [f"--repo={record.repository}", f"--head={branch}", f"--base={base}", f"--title={task.task.title}"]
+        words = [
+            f"--repo={record.repository}",
+            f"--head={branch}",
+            f"--base={base}",
+            f"--title={one_line(task.task.title, 200)}",
+        ]
         text = body(record, task, base).encode("utf-8", "replace")
         done = self._gh("pr", "create", *words, "--body-file=-", *["--draft"] * record.draft, data=text)
         # Also where it failed: the answer may have been lost, and the pull request be there.
@@ -182,7 +187,7 @@ class PullRequests:
         url = next((line for line in reversed(done.text.splitlines()) if re.match(r"https?://\S+/\d+$", line)), "")
         if not url:
             raise NotProposed("gh pr create: it has given no address")
-        return {"number": int(url.rpartition("/")[2]), "url": url, "state": OPEN, "draft": record.draft}
+        return {"number": int(url.rpartition("/")[2]), "url": url, "state": OPEN, "draft": record.draft, "head": ""}
 
     def _gh(self, *words: str, data: bytes = b"") -> Ran:
         env = clean_environment() | _QUIET_GH
@@ -214,7 +219,7 @@ def body(record: SwarmRecord, task: TaskRecord, base: str) -> str:
     facts = "".join(f"- {name}: {value}\n" for name, value in account.facts())
     needs = f"Merge {code(base)} first: this one is on top of it.\n\n" if base != record.into else ""
     closing = f"{task.closing}\n\n" if task.closing else ""
-    text = task.task.prompt[:_LONGEST_TASK]
+    text = tame(task.task.prompt[:_LONGEST_TASK], keep="\n\t")
     return (
         f"<!-- ralph-bridge {record.run} {task.task.id} pull -->\n{closing}{needs}"
         f"<details><summary>The task</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>\n\n{facts}"
@@ -267,7 +272,8 @@ def _pull(found: Any) -> dict[str, Any] | None:
         return None
     if state not in (OPEN, CLOSED, "MERGED"):
         return None
-    return {"number": number, "url": url, "state": state, "draft": found.get("isDraft") is True}
+    head = str(found.get("headRefOid") or "")
+    return {"number": number, "url": url, "state": state, "draft": found.get("isDraft") is True, "head": head}
 
 
 def _words(done: Ran) -> str:

@@ -53,7 +53,8 @@ class TaskRecord:
         turns: that have ended, of all attempts. cost_usd, tokens: of those; None: the tool doesn't say.
         merge: the commit that merged it, or that is to be pushed.
         onto: the branch of the task that it needs, which its pull request is on top of; ''.
-        pull: its pull request: number, url, state (OPEN, CLOSED, MERGED), draft. closing: words that close it.
+        pull: its pull request: number, url, state (OPEN, CLOSED, MERGED), draft, head. closing: words that
+            close it.
         merge_began, merge_ended: of the last merge that was tried, its check included.
         unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
         said: what its source was told last. untold: why it couldn't be told more; ''.

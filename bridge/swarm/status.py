@@ -35,6 +35,7 @@ NEXT_STEPS = {
 }
 """What can be done about a task that isn't merged."""
 
+_PULL = ("number", "url", "state", "draft")
 _TAIL = 32 * 1024
 """Bytes at the end of a worker's events that are looked at for its last words."""
 
@@ -98,7 +99,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "tree": each.tree or None,
                 "unsaved": each.unsaved or None,
                 "merge": each.merge or None,
-                "pull_request": each.pull or None,
+                "pull_request": {name: each.pull[name] for name in _PULL} if each.pull else None,
                 "said": each.said or None,
                 "untold": each.untold or None,
                 "next": None

@@ -225,6 +225,21 @@ def test_a_task_is_proposed_on_top_of_the_one_that_it_needs(hosted: Hosted) -> N
     assert hosted.project.git("show", f"{hosted.pulls()['d']['headRefName']}:d.txt", cwd=hosted.origin) == "a\nx"
 
 
+def test_cleaning_removes_what_was_merged_there_and_nothing_else(hosted: Hosted) -> None:
+    hosted.plan("one: echo 1 > one.txt", "two: echo 2 > two.txt")
+    assert hosted.run("--tidy").returncode == 0
+    pull = hosted.pulls()["one"]
+    hosted.gh.set_pull(pull["number"], state="MERGED")  # squashed: no commit of it is anywhere
+    done = hosted.project.swarm("clean")
+    assert done.returncode == 1
+    left = hosted.project.git(
+        "for-each-ref", "--format=%(refname)", "refs/heads/ralph/task", "refs/heads/ralph/pull"
+    )
+    assert {name.split("-")[-1] for name in left.splitlines()} == {"txt"}
+    assert len(left.splitlines()) == 2
+    assert pull["headRefName"] not in left
+
+
 def test_what_cannot_go_well_is_refused_before_anything_is_begun(hosted: Hosted, tmp_path: Path) -> None:
     hosted.project.plan("one: true")
     done = hosted.run()

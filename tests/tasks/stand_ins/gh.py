@@ -288,6 +288,7 @@ def _create(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[
     number = 1 + max((int(each) for kind in ("issues", "pulls") for each in repository[kind]), default=0)
     pull = new_entry(number, flags["--title"], body, labels=flags.get("--label", []), author=store["login"])
     pull.update(headRefName=head, baseRefName=base, isDraft=bool(flags.get("--draft")), mergedAt=None)
+    pull["remote"] = repository["remote"]
     repository["pulls"][str(number)] = pull
     return f"{_url(name, pull)}\n"
 
@@ -395,6 +396,9 @@ def _fields(name: str, viewer: str, entry: dict[str, Any], asked: list[str]) -> 
             for number, each in enumerate(entry["comments"])
         ],
     }
+    if entry.get("remote"):
+        git = ["git", "-C", entry["remote"], "rev-parse", "--verify", "-q", f"refs/heads/{entry['headRefName']}"]
+        known["headRefOid"] = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
     return {field: known.get(field) for field in sorted(asked)}
 
 
