@@ -48,6 +48,7 @@ _PROTECTED = (
 """What the user's own tools run, or believe, by themselves: the shell in the folder, editors that open it, hooks of
 git; beside what CLIs do. What people run by name (make, npm, tests) is the project's code, the agent's to write."""
 _UNSIGNED = {"commit.gpgSign": "false", "tag.gpgSign": "false"}
+_MOST_MODULES = 2_000
 """Keys and agents aren't there, so that a commit that has to be signed would fail."""
 
 _OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -304,7 +305,13 @@ def _others(git: Sequence[str]) -> Iterator[str]:
 
 def _modules(git: str) -> Iterator[str]:
     """The git folders of submodules."""
-    for folder, folders, names in os.walk(os.path.join(git, "modules")):
+    top = os.path.join(git, "modules")
+    for number, (folder, folders, names) in enumerate(os.walk(top)):
+        if number + len(folders) > _MOST_MODULES:  # an agent may have made them, to keep us busy
+            raise ConfigurationError(
+                f"{top}: more than {_MOST_MODULES} folders, of which each may be a submodule's\n"
+                "  next: remove those that no submodule has, or use --sandbox none"
+            )
         if "HEAD" in names:
             yield folder
             folders[:] = [each for each in folders if each == "modules"]

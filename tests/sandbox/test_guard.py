@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.errors import ProjectUnusable
+from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import write_atomic
 from bridge.sandbox.believed import values
 from bridge.sandbox.box import Box
@@ -450,3 +450,15 @@ def test_a_work_tree_and_a_submodule_have_the_folders_of_git_that_are_theirs(tmp
             ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
         )
         assert str(folder) in contents.policy.writable, project
+
+
+def test_a_turn_that_makes_thousands_of_folders_of_submodules_is_told_of_and_not_waited_for(
+    tmp_path: Path,
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path / "work"], check=True)
+    for number in range(2_100):
+        (tmp_path / f"work/.git/modules/{number}").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match=r"\.git/modules: more than 2000 folders.*\n  next: remove"):
+        Box(tmp_path / "work", Wishes(provider="bwrap")).contents(
+            ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
+        )
