@@ -72,7 +72,7 @@ class ControllerScreen:
         def interrupted(error: BaseException) -> None:
             self._err.say(self._so_far.interrupted(self._style, error))
 
-        return drive(events(self._log), show, interrupted)
+        return drive(events(self.log), show, interrupted)
 
     def ended(self, end: LoopEnded) -> None:
         if not self._quiet or end.verdict is not Verdict.COMPLETE:
@@ -82,7 +82,7 @@ class ControllerScreen:
         if self._page is not None:
             self._page.end()
 
-    def _log(self, level: str, line: str) -> None:
+    def log(self, level: str, line: str) -> None:
         if self._quiet and level not in ("ERROR", "WARN"):
             return
         self._end_row()

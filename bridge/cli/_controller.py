@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import say, say_all, write
-from bridge.errors import BridgeError, SandboxUnavailable
+from bridge.errors import BridgeError, ConfigurationError, SandboxUnavailable
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.controller import Notification, OriginalNeeded
 from bridge.setups.dot_ralph.flags import parse
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from bridge.loop.events import LoopEvent
+    from bridge.loop.events import LoopEnded, LoopEvent
+    from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.controller import ControlledLoop, Controller
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
@@ -80,7 +81,7 @@ def run_words(control: Controller, project: Path, words: Sequence[str], *, stand
 def _act(control: Controller, folder: Folder, words: Sequence[str], given: Arguments, stand_in: Path | None) -> int:
     from bridge.loop.notify import notifying, read_notify
 
-    if given.action != "run":
+    if given.action not in ("run", "batch"):
         shown = control.act(given, folder, time.time())
         write(shown.text)
         return shown.code
@@ -102,7 +103,10 @@ def _act(control: Controller, folder: Folder, words: Sequence[str], given: Argum
         control.check(folder)
         if monitor:
             return _monitor(control, folder, words, opening, stand_in)
-        return _run(control, opening, quiet="quiet" in given.flags)
+        quiet = "quiet" in given.flags
+        if given.action == "batch":
+            return _batch(control, folder, given.words, opening, quiet=quiet)
+        return _exit_code(_run(control, opening, quiet=quiet))
 
 
 @contextmanager
@@ -117,7 +121,30 @@ def _ignoring_hangups() -> Iterator[None]:
         signal.signal(signal.SIGHUP, before)
 
 
-def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
+def _batch(control: Controller, folder: Folder, words: Sequence[str], opening: Opening, *, quiet: bool) -> int:
+    """Process a queue: a loop for each of its items, one after the other."""
+    from bridge.cli._as_controller import ControllerScreen
+    from bridge.tasks.ralph_queue import Host, work
+
+    with opening(lambda _line: None) as opened:  # what keeps any loop from starting is no item's failure
+        if opened.only_shown:
+            raise ConfigurationError("a dry run is of one loop\n  next: --queue-status shows the queue")
+
+    def run() -> tuple[LoopEnded, LoopSettings]:
+        ran = _run(control, opening, quiet=quiet)
+        assert ran is not None
+        return ran
+
+    return work(folder, words, Host(run=run, show=ControllerScreen(live=False, quiet=quiet).log, now=time.time))
+
+
+def _exit_code(ran: tuple[LoopEnded, LoopSettings] | None) -> int:
+    """To the originals every end is a 0; a check that fails is none of theirs."""
+    return 1 if ran is not None and ran[0].status == 1 else 0
+
+
+def _run(control: Controller, opening: Opening, *, quiet: bool) -> tuple[LoopEnded, LoopSettings] | None:
+    """Run a loop, and show it; None: it was only to be shown what would run."""
     from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._render import first_line, preview
     from bridge.loop.events import Waiting
@@ -126,7 +153,8 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
     screen = ControllerScreen(live=False, quiet=quiet)
     with opening(screen.warn) as opened:
         if opened.only_shown:
-            return preview(opened)
+            preview(opened)
+            return None
         screen = ControllerScreen(live=opened.live, quiet=quiet)
         screen.say(first_line(*opened.begun()))
 
@@ -140,7 +168,7 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> int:
         if remark := opened.remark(end):
             screen.write_line(f"{remark}\n")
         screen.ended(end)
-    return 1 if end.status == 1 else 0  # to the originals every end is a 0; a check that fails is none of theirs
+        return end, opened.loop
 
 
 def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:

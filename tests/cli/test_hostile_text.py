@@ -195,7 +195,7 @@ def _as_controller(event: LoopEvent) -> None:
     seen = ControllerScreen(live=True)
     seen.warn(HOSTILE)
     seen.say(HOSTILE)
-    seen._log("ERROR", HOSTILE)
+    seen.log("ERROR", HOSTILE)
     seen._show(event)
 
 

@@ -151,8 +151,9 @@ class Arguments:
     """What the options ask for.
 
     Attributes:
-        action: ``run``, ``help``, ``status``, ``circuit-status``, ``reset-circuit``, ``reset-session``, one of the
-            grammar's, ``unknown`` (an option), or ``error``: then `message` says why, and the exit code is 1.
+        action: ``run``, ``help``, ``status``, ``circuit-status``, ``reset-circuit``, ``reset-session``, ``batch``
+            (several loops), one of the grammar's, ``unknown`` (an option), or ``error``: then `message` says why,
+            and the exit code is 1.
         options: settings by field.
         own: values of options that are no settings, by option, each time that it was given.
         flags: marks of those that were given.

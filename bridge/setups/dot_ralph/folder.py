@@ -149,6 +149,7 @@ _PROTECTED = (
     *(each.rstrip("/") for each in STATE_FILES if "*" not in each),
     *(f".ralph_bridge.{each}" for each in ("json", "lock", "crew.json", "review.json", "review.md")),
     *(".ralph_bridge.prompt.md", ".ralph_bridge.review_prompt.md", "PROMPT.md", "REVIEW_PROMPT.md", RC),
+    *("queue.json", ".github_lifecycle_state"),
     *("ralph_loop.sh", "ralph_import.sh", "ralph_monitor.sh", "lib", "drivers", "agents"),
 )
 _PROTECTED_BESIDE = ("PROMPT.md", RC, "drivers", "agents", "ralph/drivers", "bmalph/config.json")

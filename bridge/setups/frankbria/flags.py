@@ -12,7 +12,8 @@ from bridge.sandbox.policy import PROVIDERS
 from bridge.setups.dot_ralph import flags
 from bridge.setups.dot_ralph.controller import Controller
 from bridge.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, flag, usage, whole
-from bridge.setups.frankbria.adoption import hand_over, installed
+from bridge.setups.frankbria import queue
+from bridge.setups.frankbria.adoption import hand_over
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.reading import allowed_tools
 from bridge.setups.frankbria.settings import KEYS
@@ -21,7 +22,6 @@ from bridge.setups.unserved import NETWORKS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from typing import NoReturn
 
     from bridge.setups.dot_ralph.controls import Shown
     from bridge.setups.dot_ralph.folder import Folder
@@ -52,6 +52,15 @@ _FLAGS: tuple[Flag, ...] = (
     flag("--rollback", "", "check out the backup branch that follows; without one, list them", action=("rollback",),
          rest=True),
     flag("--show-tool-args", "", "{meaning}", "show_tool_args"),
+    flag("--queue-status", "", "show the queue of issues; with --json behind it, how many there are",
+         action=("queue", "status"), rest=True),
+    flag("--process-queue", "", "process it; --halt-on-failure behind it ends that with the first failure",
+         action=("batch", "process"), rest=True),
+    flag("--resume-queue", "", "go on with it; the same", action=("batch", "resume"), rest=True),
+    flag("--queue-next", "", "show which item is next", action=("queue", "next"), rest=True),
+    flag("--queue-clear", "", "take all items out of it", action=("queue", "clear"), rest=True),
+    flag("--queue-remove", "", "take out the one whose id or number follows", action=("queue", "remove"),
+         rest=True),
 )  # fmt: skip
 """The original's that we have."""
 
@@ -84,14 +93,6 @@ _SANDBOX = (
     *(f"--sandbox-{name}" for name in ("image", "memory", "cpus", "network", "template", "id", "timeout")),
     *("--sandbox-max-cost", "--sandbox-cost-alert", "--sync-include", "--sync-exclude"),
 )
-_QUEUE = {
-    "--queue-status": "status",
-    "--process-queue": "process",
-    "--resume-queue": "resume",
-    "--queue-next": "next",
-    "--queue-clear": "clear",
-    "--queue-remove": "remove",
-}
 _NOT_HERE: tuple[Flag, ...] = (
     flag("--sandbox", "PROVIDER", "", "sandbox", check=lambda text: text in (*PROVIDERS, "e2b"),
          expected=f"{', '.join(PROVIDERS)} or e2b"),
@@ -105,7 +106,6 @@ _NOT_HERE: tuple[Flag, ...] = (
     # --no-live is so unless --live says otherwise; the others say how an issue is dealt with.
     flag("--no-live --comment-progress --auto-close --close-summary --create-pr --link-issue --draft-pr"
          " --create-followups"),
-    *(flag(name, action=("queue", what), rest=True) for name, what in _QUEUE.items()),
 )  # fmt: skip
 """The original's that are understood, and refused or of no effect."""
 
@@ -119,7 +119,7 @@ ralph-bridge's own:
 {usage(_OURS, KEYS)}
 
 Settings: .ralphrc and the environment; the environment is stronger than the file, options are stronger than both.
-Queue options go to the original. e2b and GitHub issues are the original's, too: nothing starts here then.
+e2b and GitHub issues are the original's: nothing starts here then.
 """
 
 
@@ -145,7 +145,7 @@ def _act(given: Arguments, folder: Folder, now: float) -> Shown:
 
     words = given.words
     if given.action == "queue":
-        _become_queue(words)
+        return queue.act(folder, words, now)
     if given.action != "rollback":
         return CONTROLS[given.action](folder, now)
     backups = Backups(folder, os.environ)
@@ -158,17 +158,6 @@ def _act(given: Arguments, folder: Folder, now: float) -> Shown:
     if not names:
         return Shown("There are no backups (`--backup` makes one before each run).\n", 1)
     return Shown("Backups, the newest first:\n" + "".join(f"  {name}\n" for name in names))
-
-
-def _become_queue(words: Sequence[str]) -> NoReturn:
-    """Become the original's queue, which is a program of its own."""
-    program = installed().with_name("ralph_queue.sh")
-    try:
-        os.execv(program, [str(program), *map(os.fsdecode, words)])  # noqa: S606
-    except OSError as error:
-        raise ConfigurationError(
-            f"the queue is the original's, and {program} can't be started: {error.strerror}\n  next: install it"
-        ) from error
 
 
 def _open(

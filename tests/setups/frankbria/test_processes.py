@@ -109,15 +109,6 @@ def test_a_2_leaves_the_wait_for_a_limit(project: Project) -> None:
     assert "1: wait until it ends, 2: leave" in done.stdout
 
 
-def test_the_queue_is_the_original_s(project: Project) -> None:
-    done = project.run("--queue-status")
-    assert (done.returncode, "the queue is the original's" in done.stderr) == (1, True)
-    project.home.install()
-    done = project.run("-v", "--process-queue", "--halt-on-failure")
-    assert (done.returncode, done.stdout) == (7, "ralph_queue.sh first\n")
-    assert (project.home.installed / "said.argv").read_text() == "process\0--halt-on-failure\0"
-
-
 def test_the_stand_in_hands_over_what_only_the_original_does(project: Project) -> None:
     project.home.install()
     project.settings("SANDBOX_PROVIDER=e2b")
