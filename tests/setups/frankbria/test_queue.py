@@ -235,7 +235,7 @@ def test_names_from_a_queue_lead_nowhere_else(project: Project) -> None:
     given(project, {**item("../../out"), "path": path, "title": "--amend\x1b[2J\n@all"})
     assert Loops(project, {}).work() == 0
     assert [each.name for each in (project.ralph / "specs").iterdir()] == ["..-..-out-sp-2Jec.md"]
-    assert subjects(project)[0] == "Complete queue item: --amend @all"
+    assert subjects(project)[0] == "Complete queue item: --amend [2J @all"
     assert "\x1b" not in (project.ralph / "fix_plan.md").read_text()
 
 
@@ -271,6 +271,8 @@ def as_both_have_it(document: dict[str, Any]) -> dict[str, Any]:
 def test_the_original_s_queue_does_the_same(project: Project, tmp_path: Path, source: str) -> None:
     there = original(source, "frankbria", "ralph-claude-code", "ralph_queue.sh", tmp_path / "clone")
     first, second = project, Project(project.home, tmp_path / "home/second")
+    for who in ("AUTHOR", "COMMITTER"):
+        project.home.env |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@example.org"}
     loop = project.program("a-loop", f"#!/bin/sh\nexec {shlex.join([*MAIN, 'run', '--quiet'])}\n")
 
     def theirs(*words: str) -> int:

@@ -42,16 +42,6 @@ HANDED = [
     ),
     Scenario("keep_switches_without_an_issue", rc="AUTO_CLOSE=true\nCREATE_PR=true", calls=1, ends="plan_complete"),
     Scenario("keep_no_sandbox", rc="SANDBOX_PROVIDER=\nSANDBOX_DOCKER_IMAGE=mine", calls=1, ends="plan_complete"),
-    *(
-        Scenario(
-            f"keep_{words.split()[0].strip('-')}",
-            words=words,
-            code=7,
-            left=NOBODY,
-            says=[r"ralph_(queue|loop)\.sh first"],
-        )
-        for words in ("--queue-status", "--process-queue --halt-on-failure", "--resume-queue", "--queue-remove 3")
-    ),
     Scenario("keep_an_option_that_is_not_ours", words="--bogus", code=7, left=NOBODY, says=["ralph_loop.sh first"]),
     Scenario(
         "keep_another_provider",
@@ -71,6 +61,7 @@ IMMEDIATE = [
         says=['"loop_count": 3'],
         odd=("status.json",),
     ),
+    Scenario("keep_queue-status", words="--queue-status --json", left=NOBODY, says=['"pending": 0']),
     Scenario("keep_status_acts_at_once", words="--status --bogus", left=NOBODY),
     Scenario("keep_status_reads_no_settings", words="-s", rc="if ( ["),
     Scenario(
