@@ -19,7 +19,7 @@ from bridge.loop.settings import LoopSettings
 from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.queue import Queue, act, circle, next_item
-from bridge.stream.analysis import PermanentFailure
+from bridge.stream.analysis.model import PermanentFailure, PermanentReason
 from bridge.tasks.ralph_queue import Host, work
 from tests.command import MAIN
 from tests.setups.frankbria.conftest import Project
@@ -167,7 +167,7 @@ class Loops:
 
 DONE = LoopEnded(Verdict.COMPLETE, "project_complete", "done", 1, 1.0, LoopState())
 HALT = replace(DONE, verdict=Verdict.INCOMPLETE, reason="stagnation_detected", detail="no progress")
-LOGIN = replace(HALT, permanent=PermanentFailure("not logged in", ""), detail="not logged in")
+LOGIN = replace(HALT, permanent=PermanentFailure(PermanentReason.NOT_LOGGED_IN), detail="not logged in")
 LEFT = replace(HALT, reason="api_5hour_limit", detail="not waiting for the limit to end")
 
 
