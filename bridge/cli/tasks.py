@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,9 +53,10 @@ def list_tasks(*, source: str, project: str | None, as_json: bool, **given: Any)
             fields = ("id", "title", "prompt", "needs", "ref", "priority", "labels")
             print_json({"tasks": [{name: getattr(each, name) for name in fields} for each in found]})
             return
-        for each in found:
-            needs = f" · needs {', '.join(each.needs)}" if each.needs else ""
-            show(f"{each.id}  {each.title}{needs}\n")
+        from bridge.cli._tasks_view import table
+
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        show("".join(f"{line}\n" for line in table(found, width)))
         say(f"{len(found)} open")
 
 

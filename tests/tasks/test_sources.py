@@ -18,6 +18,7 @@ from tests import command
 if TYPE_CHECKING:
     from pathlib import Path
 
+TABLE = "   task      title\n1  01-one    one\n2  02-three  three\n"
 PLAN = "# Plan\n- [ ] one\n  more of one\n- [x] two\n- [ ] three\n"
 STORIES = {
     "userStories": [
@@ -98,11 +99,11 @@ def test_the_command(tmp_path: Path) -> None:
         return done.returncode, done.stdout, done.stderr
 
     (tmp_path / "plan.md").write_text(PLAN)
-    assert run("list", "plan:plan.md") == (0, "01-one  one\n02-three  three\n", "2 open\n")
+    assert run("list", "plan:plan.md") == (0, TABLE, "2 open\n")
     copy = ("import", "plan:plan.md", "--to", "yaml", "-o", "t.yaml")
     assert run(*copy)[0] == 0
     assert "there already" in run(*copy)[2]
-    assert run("list", "yaml:t.yaml")[:2] == (0, "01-one  one\n02-three  three\n")
+    assert run("list", "yaml:t.yaml")[:2] == (0, TABLE)
 
 
 def test_a_filter_that_a_source_does_not_know_is_refused(tmp_path: Path) -> None:
