@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from bridge.tasks.model import Task
 
-_BOX = re.compile(r"^\s*[-*+] \[[ xX]\] ?")
+_BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\] ?")
 
 
 def written(tasks: Sequence[Task], form: str) -> str:

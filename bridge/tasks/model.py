@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from bridge import wording
 from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE
 from bridge.records import read_text
@@ -226,8 +227,8 @@ def circle(tasks: Iterable[Task]) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"
+    """A title: one line that is not too long, and steers no terminal."""
+    return wording.one_line(text, _LONGEST_TITLE)
 
 
 def new_id(number: int, title: str, count: int) -> str:

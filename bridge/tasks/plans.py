@@ -9,7 +9,7 @@ from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.loop.plan import with_ticks
 from bridge.setups.prompted.task_lists import LAST, planned, read_entries, with_done
 from bridge.tasks.boxes import from_plan, from_planned
-from bridge.tasks.model import Asked, Source, SourceKind, Task
+from bridge.tasks.model import Asked, Source, SourceKind, Task, one_line
 from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
@@ -72,15 +72,23 @@ def _plan(asked: Asked) -> Source:
     return FileOfTasks(asked, read, lambda text, boxes: with_ticks(text, boxes))
 
 
-def _stories(asked: Asked) -> Source:
-    def read(text: str, name: str) -> list[Task]:
-        entries = {each.label: each for each in read_entries(text, name)}
-        found = with_refs(from_planned(planned(text, name) or [], name))
-        return [
-            replace(each, priority=None if (its := entries[each.ref].priority) == LAST else its) for each in found
-        ]
+def from_stories(text: str, name: str) -> list[Task]:
+    """Read the open ones of a list of stories, by priority.
 
-    return FileOfTasks(asked, read, lambda text, labels: with_done(text, labels), "prd.json")
+    Raises:
+        ConfigurationError: it is none, or none is open.
+    """
+    entries = {each.label: each for each in read_entries(text, name)}
+    found = with_refs(from_planned(planned(text, name) or [], name))
+    own = ((each, entries[each.ref]) for each in found)
+    return [
+        replace(task, title=one_line(entry.title), priority=None if entry.priority == LAST else entry.priority)
+        for task, entry in own
+    ]
+
+
+def _stories(asked: Asked) -> Source:
+    return FileOfTasks(asked, from_stories, lambda text, labels: with_done(text, labels), "prd.json")
 
 
 KINDS = {
