@@ -11,8 +11,9 @@ from bridge.errors import BridgeError
 from bridge.files import confine, make_folder, usable
 from bridge.log import logger
 from bridge.loop import runs
+from bridge.loop.aside import Aside
 from bridge.loop.events import interruption
-from bridge.loop.lock import one_loop
+from bridge.loop.lock import lent_for, one_loop
 from bridge.loop.records import NOTHING
 from bridge.loop.runs import registered
 from bridge.process import leftovers
@@ -84,10 +85,18 @@ class ActiveRun:
         try:
             before = self.before = runs.read_run(self._folder)
             self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
+            lock = lent_for(self._folder)
+            if lock is None:
+                self.notices += tuple(Aside(self._project, self._folder).recover())
             for notice in self.notices:
                 logger().warning("%s: %s", self._project, notice)
             self._run = runs.begin_run(
-                self._folder, command=self._command, now=self._now(), tool=self.tool, spent=_carried(before)
+                self._folder,
+                command=self._command,
+                now=self._now(),
+                tool=self.tool,
+                spent=_carried(before),
+                task="" if lock is None else lock.task,
             )
             self._held.enter_context(registered(self._run, self._project, self._folder))
             self._held.enter_context(leftovers.guarded(self._project))
@@ -106,6 +115,12 @@ class ActiveRun:
         self._renew()
         if not (self._folder / runs.FILE).exists():
             self._write()
+
+    @property
+    def task(self) -> str:
+        """Which of several tasks the run is about, for people; ''."""
+        assert self._run is not None
+        return self._run.task
 
     @property
     def spent(self) -> Spent:

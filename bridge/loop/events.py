@@ -149,6 +149,13 @@ class CrewStands(LoopEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class TasksStand(LoopEvent):
+    """How the tasks of a source stand that a loop after the other works on. Recorded, never yielded."""
+
+    document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckStarted(LoopEvent):
     """The check begins; `log` gets what it prints, `iteration` is the one before, 0: none."""
 

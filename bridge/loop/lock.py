@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge import timestamps
@@ -23,6 +24,36 @@ if TYPE_CHECKING:
 FILE = ".ralph_bridge.lock"
 _PATIENCE = 0.2
 """Seconds: whoever only looks (`is_locked`) holds it for microseconds."""
+
+
+class Lent(NamedTuple):
+    """A lock that its holder lends to the loops that it runs one after the other.
+
+    Attributes:
+        folder: of their state. renew: what `one_loop` has given. task: what the next of them is about.
+    """
+
+    folder: Path
+    renew: Callable[[], None]
+    task: str
+
+
+_lent: ContextVar[Lent | None] = ContextVar("lent", default=None)
+
+
+@contextmanager
+def lent(lock: Lent) -> Iterator[None]:
+    """Have a loop that takes its lock while the block runs take this one."""
+    token = _lent.set(lock)
+    try:
+        yield
+    finally:
+        _lent.reset(token)
+
+
+def lent_for(folder: Path) -> Lent | None:
+    lock = _lent.get()
+    return lock if lock is not None and os.path.realpath(lock.folder) == os.path.realpath(folder) else None
 
 
 @contextmanager
@@ -43,6 +74,9 @@ def one_loop(folder: Path, project: Path, *, others: Iterable[Path] = ()) -> Ite
         ProjectBusy: another loop is at work; says which process, since when, started how.
         ProjectUnusable: the folder is not there, or not writable, or its file system has no locks.
     """
+    if (lock := lent_for(folder)) is not None:
+        yield lock.renew
+        return
     path = folder / FILE
     held = _taken(path, project)
 

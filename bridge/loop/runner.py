@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bridge.errors import BridgeError
 from bridge.git.repository import Repository
@@ -174,7 +174,7 @@ class _Loop(Generic[S, O]):
             self._record(RunOpened(self.active.before))
             self.active.capped(self.settings.caps.named())
             self.tally = Tally(self.settings.caps, self.active.spent)
-            self._note("began", tool=self.active.tool, head=self.repository.head(), branch=self.repository.branch())
+            self._note("began", **self._beginning())
             try:
                 try:
                     yield from map(Notice, (*left, *notices))
@@ -204,6 +204,10 @@ class _Loop(Generic[S, O]):
             traced=self.active.traced,
         )
         self.observers.add(observe(facts) for observe in self.settings.observers)
+
+    def _beginning(self) -> dict[str, Any]:
+        facts = {"tool": self.active.tool, "head": self.repository.head(), "branch": self.repository.branch()}
+        return facts | ({"task": self.active.task} if self.active.task else {})
 
     def _record(self, event: LoopEvent) -> None:
         self.observers.take(event)

@@ -81,6 +81,7 @@ class RunRecord:
         caps: what it may use, by the names of :class:`bridge.loop.caps.Caps`.
         changed: when this was last written, in seconds since the epoch.
         trace: where its spans belong, as ``TRACEPARENT`` has it; ''.
+        task: which of several tasks it is about, for people; ''.
     """
 
     run_id: str
@@ -101,6 +102,7 @@ class RunRecord:
     changed: float = field(default=0.0, compare=False)
     detail: str = ""
     trace: str = ""
+    task: str = ""
 
     @property
     def alive(self) -> bool:
@@ -139,6 +141,7 @@ def read_run(folder: Path) -> RunRecord | None:
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
             detail=str(record.get("detail") or ""),
             trace=str(record.get("trace") or ""),
+            task=str(record.get("task") or "")[:300],
         )
     return None
 
@@ -157,7 +160,7 @@ def _counts(found: Any) -> Iterator[tuple[str, tuple[float, ...]]]:
 
 
 def begin_run(
-    folder: Path, *, command: Sequence[str], now: float, tool: str = "", spent: Spent = NOTHING
+    folder: Path, *, command: Sequence[str], now: float, tool: str = "", spent: Spent = NOTHING, task: str = ""
 ) -> RunRecord:
     """Begin a run, with the project's lock held, and write its record.
 
@@ -167,6 +170,7 @@ def begin_run(
         now: the time.
         tool: what it runs.
         spent: what the run before it had used, as far as that counts for this one.
+        task: which of several tasks it is about.
     """
     me = identify()
     run = RunRecord(
@@ -176,6 +180,7 @@ def begin_run(
         command=" ".join(command)[:500],
         tool=tool,
         spent=spent,
+        task=task,
     )
     write_run(folder, run, now=now)
     return run

@@ -20,6 +20,7 @@ from bridge.loop.events import (
     ReviewStands,
     ReviewTurnEnded,
     RunNote,
+    TasksStand,
     TurnRecorded,
 )
 from bridge.loop.logs import Level, LiveLog, append_line, log_line
@@ -118,9 +119,11 @@ _RECORDS = (
 
 CREW = ".ralph_bridge.crew.json"
 REVIEW = ".ralph_bridge.review.json"
+TASKS = ".ralph_bridge.tasks.json"
 _STATE = (
     StateFile(CREW, (CrewStands,), lambda facts: facts.event.document),
     StateFile(REVIEW, (ReviewStands,), lambda facts: facts.event.document),
+    StateFile(TASKS, (TasksStand,), lambda facts: facts.event.document),
     StateFile(FINDINGS, (ReviewTurnEnded,), _findings),
 )
 """Of every loop, in its folder."""

@@ -51,6 +51,15 @@ def _rows(seen: dict[str, Any], now: float) -> Rows:
     return overview.rows(seen, now)
 
 
+_CARRIED = (
+    ".ralph/.claude_session_id",
+    ".ralph/.ralph_session",
+    ".ralph/.exit_signals",
+    ".ralph/.response_analysis",
+    ".ralph/.circuit_breaker_state",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DotRalphKind(SetupKind):
     """Such a kind, with what all of them have."""
@@ -63,3 +72,4 @@ class DotRalphKind(SetupKind):
     protected: Callable[[Path, Path], tuple[str, ...]] = _protected
     overview: Callable[[Path, Setup | None, Path, float], Overview] = _overview
     rows: Callable[[dict[str, Any], float], Rows] = _rows
+    carried: tuple[str, ...] = _CARRIED

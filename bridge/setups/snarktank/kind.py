@@ -81,5 +81,6 @@ KIND = prompted_kind(
     plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone),
     copied=(SCRIPT, *_BESIDE, PROGRESS),
     own_per_task=(LAST_BRANCH, f"{ARCHIVE}/"),
+    carried=(LAST_BRANCH,),
     appended=(PROGRESS,),
 )

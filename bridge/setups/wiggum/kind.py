@@ -112,6 +112,7 @@ KIND = SetupKind(
     checks=_checks,
     plan=PlanKind(files=("fix_plan.md",), wide=True, asks="task"),
     own_per_task=("PROMPT.md", "fix_plan.md", "progress.txt"),
+    carried=(_STATE,),
     begun=lambda project: (project / _STATE).is_file(),
     reset=_reset,
 )
