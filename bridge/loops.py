@@ -164,7 +164,7 @@ class Loop(EventStream[LoopEnded]):
             OPTIONS[name].check(value)
         wanted = _run_options(options)
         folder = _folder(project)
-        kind, found = _kind(folder, setup, wanted)
+        kind, found = found_kind(folder, setup, wanted)
         check(kind, wanted)
         return cls(folder, kind.name, _events(lambda tell: kind.open(folder, found, wanted, tell)))
 
@@ -202,7 +202,7 @@ def kind_of(
         ConfigurationError: there is no such folder or setup, or there are several setups.
     """
     folder = _folder(project)
-    return folder, _kind(folder, setup, _run_options({"driver": script, "settings": settings or {}}))[0].name
+    return folder, found_kind(folder, setup, _run_options({"driver": script, "settings": settings or {}}))[0].name
 
 
 # -- which kind, and with what -----------------------------------------------------------------------
@@ -217,7 +217,8 @@ def _folder(project: str | os.PathLike[str]) -> Path:
     return project_above(folder)
 
 
-def _kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[SetupKind, Setup | None]:
+def found_kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[SetupKind, Setup | None]:
+    """Say what `Loop.open` would open in a project's folder; the rest as for `kind_of`."""
     from bridge.setups.projects import choose, has_prompt
     from bridge.setups.unserved import refuse
 

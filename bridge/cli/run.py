@@ -16,6 +16,7 @@ from bridge.cli._help import completes
 from bridge.cli._options import (
     caps_options,
     crew_options,
+    filter_options,
     gate_options,
     project_folder,
     project_option,
@@ -23,10 +24,13 @@ from bridge.cli._options import (
     sandbox_options,
     settings_option,
     setup_option,
+    source_option,
+    taken_filters,
     taken_notify,
     taken_unserved,
     telemetry_options,
     unserved_options,
+    write_back_option,
 )
 from bridge.cli._terminal import say
 from bridge.setups import PLAIN, detect, kinds
@@ -63,6 +67,8 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
     named: dict[str, str] = {}
     for word, following in zip_longest(words, words[1:]):
         option, equals, value = word.partition("=")
+        if option == "--from":
+            return None  # the tasks of a source are no matter of a controller
         if option in ("--project", "--setup") and (equals or following is not None):
             named[option] = value if equals else following
     name = named.get("--setup")
@@ -91,6 +97,10 @@ def _owner(words: list[str]) -> tuple[SetupKind, Path] | None:
 @sandbox_options
 @telemetry_options
 @run_options("dry_run")
+@source_option
+@filter_options
+@write_back_option
+@click.option("--stop-on-failure", is_flag=True, help="Begin no further task behind one that isn't done (--from).")
 @settings_option
 @click.option("-q", "--quiet", is_flag=True, help="Show only the assistant's text, and no lines about the steps.")
 def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: Any) -> int:
@@ -104,6 +114,10 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
 
     In a ralph-loop setup WORDS are those of its controller: plan [N], build [N], align-specs [N],
     prompt FILE [N], help [TOPIC]; without any: build when there is a plan with tasks, else plan.
+
+    With --from, each open task of SOURCE gets a loop of its own, one after the other (docs/tasks.md):
+    --max-iterations is for each task, caps and minutes are for all. Asked for again after a kill, it goes
+    on where it was. Exit codes in every setup: 0 all tasks are done, 1 some aren't, 2, 4, 130 and 143 as below.
 
     Exit codes: 0 complete, 1 ended incomplete, 2 usage or configuration, 4 the environment is not
     ready, or the CLI not logged in, its key refused, its model unknown, 130 and 143 after Ctrl-C and TERM.
@@ -121,6 +135,22 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
         refuse(
             folder, os.environ, given=requested, driver=given["driver"] or given["agent"], sandbox=given["sandbox"]
         )
+        filters, asked_back = (
+            taken_filters(given),
+            {name: given.pop(name) for name in ("write_back", "stop_on_failure")},
+        )
+        if (source := given.pop("source")) is not None:
+            from bridge.cli._series import run_series
+
+            given["prompt"] = _seen_in(folder, given["prompt"])
+            return run_series(folder, setup_name, source, filters, given, quiet=quiet, **asked_back)
+        if wanting := [
+            *filters.given(),
+            *(name for name, value in asked_back.items() if value not in (False, "none")),
+        ]:
+            raise click.UsageError(
+                f"--{wanting[0].replace('_', '-')} is about the tasks of a source: give --from, too"
+            )
         setup = choose(folder, setup_name, given["words"])
         if setup is None or (setup.bare and not setup_name):
             kind, setup = kinds()[PLAIN], None

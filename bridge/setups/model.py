@@ -239,8 +239,8 @@ class SetupKind:
         own_per_task: files that each task of a swarm has of its own, so that no merge brings them along, relative
             to its home; with a ``/`` at the end: all below.
         appended: files that tasks append to, likewise: a merge keeps what all of them wrote.
-        carried: what one loop hands to the next, such as a session, likewise: of tasks that follow each other in one
-            project, each has its own.
+        carried: what one loop hands to the next, such as a session, likewise: of tasks that follow each other in
+            one project, each has its own.
         prompt: what its loop would send in its first turn; raises ConfigurationError. None: there is nothing to
             stand in front of a swarm's task.
         endless: it has no limit of iterations by default.

@@ -12,7 +12,7 @@ from bridge.process.secrets import shown_words
 from bridge.setups import detect, installations, kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -34,8 +34,9 @@ def _other_folders(folder: Path, project: Path) -> tuple[Path, ...]:
     return tuple(each for each in state_folders(project) if os.path.realpath(each) != own)
 
 
-def project_lock(folder: Path, project: Path) -> AbstractContextManager[object]:
+def project_lock(folder: Path, project: Path) -> AbstractContextManager[Callable[[], None]]:
     """Keep loops of all kinds out of a project while the block runs, as a loop would with its state in `folder`.
+    Gives what `one_loop` does.
 
     Raises:
         ProjectBusy: a loop is at work; says which.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError
 from bridge.loop.plan import plan_items, with_only, with_ticks
-from bridge.tasks.model import Task, check, new_id, one_line
+from bridge.tasks.model import NothingOpen, Task, check, new_id, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -34,7 +33,7 @@ def from_plan(
     """
     items = [each for each in plan_items(text, wide=wide) if each.boxes and each.line not in aside]
     if not items:
-        raise ConfigurationError(f"{name}: no box is open (a line such as `- [ ] write the parser`)")
+        raise NothingOpen(f"{name}: no box is open (a line such as `- [ ] write the parser`)")
     groups: list[list[PlanItem]] = []
     for item in items:
         if by_heading and groups and groups[-1][0].heading == item.heading:
@@ -101,9 +100,7 @@ class PlanFormat:
 def from_planned(given: Sequence[PlannedTask], name: str, *, by_heading: bool = False) -> list[Task]:
     """Tasks that depend on each other; those that can be started."""
     if not given:
-        raise ConfigurationError(
-            f"{name}: no task can be started: all are complete, or wait for one that is blocked"
-        )
+        raise NothingOpen(f"{name}: no task can be started: all are complete, or wait for one that is blocked")
     groups: dict[int, list[PlannedTask]] = {}
     for number, task in enumerate(given):
         groups.setdefault(task.section if by_heading else number, []).append(task)

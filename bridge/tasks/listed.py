@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
-from bridge.tasks.model import BAD_ID, ID, Asked, Source, SourceKind, Task, check, new_id, one_line
+from bridge.tasks.model import BAD_ID, ID, Asked, NothingOpen, Source, SourceKind, Task, check, new_id, one_line
 from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def from_lines(text: str, name: str) -> list[Task]:
     """
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
-        raise ConfigurationError(f"{name}: no task: each line that isn't blank or a comment (#) is one")
+        raise NothingOpen(f"{name}: no task: each line that isn't blank or a comment (#) is one")
     return [Task(new_id(number, line, len(lines)), one_line(line), line) for number, line in enumerate(lines, 1)]
 
 

@@ -54,6 +54,10 @@ class Task:
     labels: tuple[str, ...] = ()
 
 
+class NothingOpen(ConfigurationError):
+    """A source can be read, and holds no open task."""
+
+
 class Source(ABC):
     """One place that tasks come from: a file, a folder, a tracker.
 
@@ -65,7 +69,8 @@ class Source(ABC):
         """Give the open ones, in the order in which they are best begun.
 
         Raises:
-            ConfigurationError: there is none, or it can't be read; says where.
+            NothingOpen: there is none.
+            ConfigurationError: it can't be read; says where.
         """
 
     def again(self, ref: str) -> Task:

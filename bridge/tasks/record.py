@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _MANY = 10_000
 _LONGEST = 500
+_WORDS = ("id", "title", "ref", "run", "outcome", "reason")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class Became:
 
     Attributes:
         id, title: its own.
+        ref: what its source calls it.
         run: the name of the run that worked on it.
         outcome: ``done`` or ``failed``; '': nothing yet.
         reason: the word why its loop ended.
@@ -36,6 +39,7 @@ class Became:
 
     id: str
     title: str
+    ref: str
     run: str
     outcome: str = ""
     reason: str = ""
@@ -72,13 +76,14 @@ class TasksRecord:
 
 
 def keys(tasks: Iterable[Task]) -> dict[str, Task]:
-    """Give tasks by what tells them apart also when their source is read anew: what it calls them, else their words."""
+    """Give tasks by what tells them apart when their source is read anew: what it calls them, else their words."""
     found: dict[str, Task] = {}
+    seen: Counter[str] = Counter()
     for task in tasks:
         words = (task.ref or f"{task.title}\n{task.prompt}").encode("utf-8", "replace")
         key = hashlib.sha256(words).hexdigest()[:16]
-        same = sum(each.partition(".")[0] == key for each in found)
-        found[f"{key}.{same}" if same else key] = task
+        found[f"{key}.{seen[key]}" if seen[key] else key] = task
+        seen[key] += 1
     return found
 
 
@@ -104,7 +109,7 @@ def read_tasks(state: Path) -> TasksRecord | None:
 
 
 def _became(found: Mapping[str, Any]) -> Became:
-    words = {name: str(found.get(name) or "")[:_LONGEST] for name in ("id", "title", "run", "outcome", "reason")}
+    words = {name: str(found.get(name) or "")[:_LONGEST] for name in _WORDS}
     return Became(
         **words | {"outcome": words["outcome"] if words["outcome"] in ("done", "failed") else ""},
         turns=whole(found.get("turns")) or 0,

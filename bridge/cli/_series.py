@@ -1,0 +1,108 @@
+"""``run --from``: a loop for each task of a source, one after the other, on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli._render import Renderer, drive, exit_code, first_line, last_line, preview
+from bridge.cli._terminal import say
+from bridge.git.ignore import unignored
+from bridge.loops import found_kind
+from bridge.setups.options import RunOptions, check
+from bridge.tasks import open_source
+from bridge.tasks.model import Asked
+from bridge.tasks.series import Series, TaskEnded, TaskStarted
+from bridge.wording import one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.loop.events import LoopEvent
+    from bridge.tasks.back import How
+    from bridge.tasks.model import Filters
+
+
+def run_series(
+    folder: Path,
+    setup_name: str | None,
+    source: str,
+    filters: Filters,
+    given: dict[str, Any],
+    *,
+    quiet: bool,
+    write_back: How,
+    stop_on_failure: bool,
+) -> int:
+    """Run the loops: 0 all tasks are done, 1 some aren't, 4 the CLI can't be used as it is.
+
+    Args:
+        folder: the project's.
+        source: as ``--from`` names it.
+        given: the other options of ``run``.
+    """
+    options = RunOptions.of(given)
+    for name, value in (("WORDS", options.words), ("--tasks", options.tasks), ("--mode", options.mode)):
+        if value:
+            raise click.UsageError(f"{name} and --from exclude each other: the source says what is to be done")
+    kind, setup = found_kind(folder, setup_name, options)
+    shows = not options.dry_run or "dry_run" in kind.options
+    check(kind, options if shows else RunOptions.of(given | {"dry_run": False}), setup=setup, by_flag=True)
+    project = setup.project if setup is not None else folder
+    asked = Asked(project=project, plan=kind.plan, filters=filters, tell=lambda line: say(f"note: {line}"))
+    series = Series(
+        kind=kind,
+        setup=setup,
+        project=project,
+        options=options,
+        source=open_source(source, asked),
+        name=source,
+        how=write_back,
+        stop_on_failure=stop_on_failure,
+    )
+    if options.dry_run:
+        return _preview(series, shows=shows)
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    renderer = _Renderer(project, quiet=quiet)
+    if not quiet:
+        say(f"{kind.title} · {project} · tasks of {one_line(source, 200)}")
+    return exit_code(drive(series.run(), renderer.show, renderer.interrupted))
+
+
+def _preview(series: Series, *, shows: bool) -> int:
+    with series.first(opens=shows) as (tasks, opened):
+        for task, became in tasks:
+            needs = f" · needs {', '.join(task.needs)}" if task.needs else ""
+            say(one_line(f"{became or 'open'}: {task.id}  {task.title}{needs}", 300))
+        return 0 if opened is None else preview(opened)
+
+
+class _Renderer(Renderer):
+    """Prints the events of all loops, each below a line that says which task it is about."""
+
+    def __init__(self, project: Path, *, quiet: bool) -> None:
+        super().__init__(max_iterations=None, quiet=quiet)
+        self._project = project
+
+    def _show_line(self, event: LoopEvent) -> None:
+        if isinstance(event, TaskStarted):
+            self._task(event)
+        elif isinstance(event, TaskEnded):
+            if not self._quiet:
+                say(last_line(self._style, event.end))
+        else:
+            super()._show_line(event)
+
+    def _task(self, event: TaskStarted) -> None:
+        begun = event.opened.begun()
+        self._of = None if begun is None else begun[1].limits.max_iterations
+        if self._quiet:
+            return
+        say(self._style(f"task {event.number} of {event.of}: {event.title}", "bold"))
+        where, samples = event.opened.state_files()
+        if event.number == 1 and unignored(self._project, samples):
+            say(f"note: git does not ignore the loop's state in {where}; next: ralph-bridge doctor --fix")
+        if begun is not None:
+            say(first_line(*begun))
