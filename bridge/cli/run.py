@@ -135,22 +135,15 @@ def run(*, setup_name: str | None, project: str | None, quiet: bool, **given: An
         refuse(
             folder, os.environ, given=requested, driver=given["driver"] or given["agent"], sandbox=given["sandbox"]
         )
-        filters, asked_back = (
-            taken_filters(given),
-            {name: given.pop(name) for name in ("write_back", "stop_on_failure")},
-        )
+        filters = taken_filters(given)
+        about = {name: given.pop(name) for name in ("write_back", "stop_on_failure")}
         if (source := given.pop("source")) is not None:
             from bridge.cli._series import run_series
 
             given["prompt"] = _seen_in(folder, given["prompt"])
-            return run_series(folder, setup_name, source, filters, given, quiet=quiet, **asked_back)
-        if wanting := [
-            *filters.given(),
-            *(name for name, value in asked_back.items() if value not in (False, "none")),
-        ]:
-            raise click.UsageError(
-                f"--{wanting[0].replace('_', '-')} is about the tasks of a source: give --from, too"
-            )
+            return run_series(folder, setup_name, source, filters, given, quiet=quiet, **about)
+        if wanting := [*filters.given(), *(name for name, each in about.items() if each not in (False, "none"))]:
+            raise click.UsageError(f"--{wanting[0].replace('_', '-')} is about tasks of a source: give --from, too")
         setup = choose(folder, setup_name, given["words"])
         if setup is None or (setup.bare and not setup_name):
             kind, setup = kinds()[PLAIN], None

@@ -45,7 +45,7 @@ _MOST_TOLD = 6
 
 @dataclass(frozen=True, slots=True)
 class TaskStarted(LoopEvent):
-    """The loop of a task begins; `number` of `of`. `title`: it for people. `opened`: its loop, for whoever shows it."""
+    """The loop of a task begins, `number` of `of`; `title`: for people; `opened`: its loop, for who shows it."""
 
     number: int
     of: int
@@ -233,9 +233,6 @@ class Series:
         number, of = 1 + sum(bool(self._became(each)) for each in known), len(known)
         new = Became(id=task.id, title=task.title, ref=task.ref, run=self.record.run)
         found = self.record.tasks.setdefault(key, new)
-        self.record.under_way = key
-        self._save()
-        yield from self._tell(key, "begun")
         notices: list[str] = []
         with ExitStack() as stack:
             stack.callback(self._leave, notices)
@@ -243,6 +240,9 @@ class Series:
                 opened = self._open(key, stack, notices.append)
                 events = stack.enter_context(closing(opened.events()))
                 first = next(events)
+            self.record.under_way = key
+            self._save()
+            yield from self._tell(key, "begun")
             yield TaskStarted(number, of, task, self._shown(key), opened)
             yield from map(Notice, notices)
             notices.clear()
