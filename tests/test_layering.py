@@ -56,7 +56,7 @@ ROOMS: dict[str, str] = {
     "drift": "a script compared with the CLI of this machine",
     "setups": "existing installations: a kind of setup is one object, in a visible dict",
     "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
-    "tasks": "where tasks come from, and back: plans, files, trackers; one object each",
+    "tasks": "where tasks come from, and back: plans, files, trackers; one object each; one loop after the other",
     "swarm": "many loops side by side: tasks, work trees, workers, merges",
     "report": "what a run was, or a swarm: read from its records, told as text, Markdown, JSON, HTML",
     "demo": "the throwaway project and the stand-ins for the CLIs",

@@ -54,6 +54,8 @@ def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
     found = [("loop", standing(seen, now))]
     if waits := why_waiting(seen):
         found.append(("why", waits))
+    if seen["task"]:
+        found.append(("task", seen["task"].removeprefix("task ")))
     if seen["turn"]:
         found.append(("turn", f"{seen['turn']}" + (f", {seen['tool']}" if seen["tool"] else "")))
     if seen["running"] and seen["holder"] and seen["holder"]["pid"]:

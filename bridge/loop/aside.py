@@ -19,7 +19,7 @@ from bridge.records import as_array, as_object, read_object, write_json
 from bridge.sandbox.seen import Seen, look, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 FOLDER = ".ralph_bridge.tasks"
@@ -46,13 +46,19 @@ class Aside:
         self._task = ""
         self._unwatched: list[str] = []
 
-    def take(self, task: str, files: Mapping[str, str | None]) -> None:
+    def take(
+        self,
+        task: str,
+        files: Mapping[str, str | None],
+        fits: Callable[[str, str, str], bool] = lambda _name, _text, _made: True,
+    ) -> None:
         """Put a task's files in the place of the user's. While they are there, git takes none of them for a change.
 
         Args:
             task: tells it from others.
             files: texts by paths from the project's folder; None: there is to be none. Where the last loop on the
                 same task was ended in the middle, what it had is taken instead.
+            fits: whether a file of that name can hold such a text in the place of what is given.
 
         Raises:
             ProjectUnusable: one can't be kept, or written.
@@ -68,13 +74,15 @@ class Aside:
         self._kept, self._task, self._unwatched = kept, task, self._watched(files)
         self._note({name: seen.what for name, seen in kept.items()})
         self._watch("--assume-unchanged")
-        lefts = {name: look(self._of(_TASKS, name), most=_MOST) for name in files if goes_on}
+        lefts = {name: seen for name in files if goes_on and (seen := look(self._of(_TASKS, name))).what == "file"}
         with usable(self._folder), suppress(FileNotFoundError):
             delete_folder(self._folder / _TASKS, contents=True)
         for name, text in files.items():
-            left = lefts.get(name, Seen())
             made = Seen() if text is None else Seen("file", mode=kept[name].mode, data=to_bytes(text))
-            _put(os.path.join(self._project, name), left if left.what == "file" and left.data is not None else made)
+            left = lefts[name].data if name in lefts else None
+            if left is not None and fits(name, left.decode("utf-8", "replace"), text or ""):
+                made = Seen("file", mode=kept[name].mode, data=left)
+            _put(os.path.join(self._project, name), made)
 
     def give_back(self, *, done: bool = False) -> list[str]:
         """Put the user's files back; say what is to be known of it.

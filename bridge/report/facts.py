@@ -22,6 +22,8 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     totals = run.totals
     yield "outcome", one_line(f"{run.state}{_because(run)}")
     yield "tool", one_line(run.tool) or UNKNOWN
+    if run.task:
+        yield "task", one_line(run.task, 300)
     yield "branch", UNKNOWN if run.branch is None else one_line(run.branch) or "none"
     yield "began", timestamps.local(run.began)
     yield "ended", UNKNOWN if run.ended is None else timestamps.local(run.ended)

@@ -148,6 +148,7 @@ def _run_as_document(run: Run) -> dict[str, Any]:
     return {
         "run": run.id,
         "tool": run.tool or None,
+        "task": run.task or None,
         "branch": run.branch,
         "state": run.state,
         "reason": run.reason or None,

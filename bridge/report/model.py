@@ -72,6 +72,7 @@ class Run:
     Attributes:
         id: of the run.
         tool: what it ran, such as ``driver codex``.
+        task: which of several tasks it was about; ''.
         began, ended: seconds since the epoch; `ended` is None while it is at work, and the last sign of life of one
             that was killed.
         state: ``complete``, ``incomplete``, ``interrupted``, ``killed``, ``running``, or ``unknown``.
@@ -87,6 +88,7 @@ class Run:
 
     id: str
     tool: str = ""
+    task: str = ""
     began: float = 0.0
     ended: float | None = None
     state: str = "unknown"
@@ -234,6 +236,7 @@ def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:
     if line.get("event") == "began":
         branch = line.get("branch") if isinstance(line.get("branch"), str) else None
         tool = str(line.get("tool"))
+        run = replace(run, task=str(line.get("task") or ""))
         return replace(run, tool=tool, began=at, branch=branch, heads=(head, None), plans=(counts, None))
     return replace(
         run,

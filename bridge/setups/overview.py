@@ -93,10 +93,10 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     """Return where a loop stands, ready for JSON: what its setup's overview says, and of every setup alike
 
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
-    ``session``: a session keeps it going), turn (under way, or the last one), tool, holder{pid, since, command},
-    waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since} (under way), ended{reason, at,
-    detail} (of a killed one the reason is None, and `at` its last sign of life), last (the agent's last sentence
-    while it is at work),
+    ``session``: a session keeps it going), turn (under way, or the last one), tool, task (of several),
+    holder{pid, since, command}, waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since} (under
+    way), ended{reason, at, detail} (of a killed one the reason is None, and `at` its last sign of life), last (the
+    agent's last sentence while it is at work),
     messages and pause (what waits for its next turn, see :meth:`bridge.loop.inbox.Inbox.overview`).
     """
     where = standing(loop.state)  # first: a loop writes its files before it lets go of its lock
@@ -107,7 +107,14 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
         detail = where.run.detail if where.run is not None and where.run.end == older.reason else ""
         common |= {"state": older.state, "ended": _ended(older.reason, older.at, detail) if over else None}
     if seen["running"] and not where.running:  # the original controller, which has no lock of ours
-        common |= {"state": "running", "ended": None, "turn": None, "tool": None, "holder": seen["holder"]}
+        common |= {
+            "state": "running",
+            "ended": None,
+            "turn": None,
+            "tool": None,
+            "task": None,
+            "holder": seen["holder"],
+        }
     common["running"] = where.running or seen["running"]
     common["last"] = last_words(*loop.texts) if common["state"] == "running" else None
     if "stale" in seen:
@@ -137,6 +144,7 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
         "state": where.word,
         "turn": run.turn if run and run.turn else None,
         "tool": run.tool if run and run.tool else None,
+        "task": run.task if run and run.task else None,
         "holder": None
         if not where.running
         else {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,16 @@ class Place:
 
     def plan_text(self) -> str | None:
         return None if self.plan is None else read_text(self.folder / self.plan, root=ANYWHERE)
+
+    def fits(self, name: str, text: str, made: str) -> bool:
+        """Whether a file of a task's loop can hold `text` in the place of what is made for it: an agent that was
+        ended in the middle may have torn its plan."""
+        planned = self.own.plan.planned
+        if name != self.plan or planned is None:
+            return True
+        with suppress(ConfigurationError):
+            return (planned(text, name) is None) == (planned(made, name) is None)
+        return False
 
     def instructions(
         self, task: Task, prompt: str | None, before: str = ""

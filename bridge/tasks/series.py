@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
-from bridge.files import delete_folder, make_folder, usable, write_atomic
+from bridge.files import delete, delete_folder, make_folder, usable, write_atomic
 from bridge.git.repository import find_repository
 from bridge.loop.aside import Aside
 from bridge.loop.caps import REASONS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, TasksStand
+from bridge.loop.lock import FILE as LOCK
 from bridge.loop.lock import Lent, lent
 from bridge.loop.policy import Decision, LoopState, Verdict
 from bridge.loop.records import NO_TURNS, Spent
@@ -151,14 +152,18 @@ class Series:
 
     @contextmanager
     def _held(self, *, look: bool = False) -> Iterator[Callable[[], None]]:
-        new = not self.state.is_dir()
+        new, lock = not self.state.is_dir(), self.state / LOCK
+        unlocked = not lock.exists()
         with usable("the loop's folder"):
             make_folder(self.state)
             if new and not look:  # a folder of ours alone: an agent's `git add -A` would commit it
                 write_atomic(self.state / ".gitignore", "*\n")
         with project_lock(self.state, self.project) as renew:
             yield renew
-        if new and look:
+            if look and unlocked:
+                with usable(lock):
+                    delete(lock)
+        if look and new:
             with usable(self.state):
                 delete_folder(self.state, contents=True)
 
@@ -262,7 +267,7 @@ class Series:
         files, more = self.place.instructions(self.tasks[key], self.options.prompt)
         home = self.place.home and f"{self.place.home}/"
         nothing: dict[str, str | None] = {f"{home}{name}": None for name in self.kind.carried}
-        self.aside.take(key, nothing | dict(files))
+        self.aside.take(key, nothing | dict(files), self.place.fits)
         # Whether work is pushed is the setup's business: here it has no branch of its own.
         more = {name: value for name, value in more.items() if name not in ("setup", "push")}
         options = replace(self.options, caps=self._left(), max_minutes=self._minutes(), **more)
