@@ -94,9 +94,9 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
 
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
     ``session``: a session keeps it going), turn (under way, or the last one), tool, task (of several),
-    holder{pid, since, command}, waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since} (under
-    way), ended{reason, at, detail} (of a killed one the reason is None, and `at` its last sign of life), last (the
-    agent's last sentence while it is at work),
+    holder{pid, since, command}, waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since}
+    (under way), ended{reason, at, detail} (of a killed one the reason is None, and `at` its last sign of life),
+    last (the agent's last sentence while it is at work),
     messages and pause (what waits for its next turn, see :meth:`bridge.loop.inbox.Inbox.overview`).
     """
     where = standing(loop.state)  # first: a loop writes its files before it lets go of its lock
