@@ -67,8 +67,8 @@ def prepared(night: Project, **steps: str) -> dict[str, bytes]:
     return {name: (night.path / name).read_bytes() for name in night.example.files}
 
 
-def start(night: Project, *more: str, **env: str) -> Loop:
-    return night.start(*more, example=replace(night.example, words=tuple(words(night))), **env)
+def start(night: Project, *more: str) -> Loop:
+    return night.start(*more, example=replace(night.example, words=tuple(words(night))))
 
 
 def order(night: Project) -> list[str]:
