@@ -102,7 +102,7 @@ def test_the_repository_is_the_one_of_the_remotes_where_none_is_named(gh: Gh, pr
     assert "next: name one: github:OWNER/REPO" in run(gh, project, "github:")[2]
     subprocess.run(["git", "init", "-q", project], check=True)
     subprocess.run(["git", "-C", project, "remote", "add", "origin", "git@github.com:acme/app.git"], check=True)
-    assert run(gh, project, "github:")[:2] == (0, "1-one  One\n")
+    assert run(gh, project, "github:")[:2] == (0, "   task   title\n1  1-one  One\n")
     for name in ("github:acme", "github:--web/x y", "github:a/b/c/d"):
         assert run(gh, project, name)[0] == 2
 
@@ -196,7 +196,7 @@ def test_200_issues_in_a_circle(gh: Gh, project: Path) -> None:
 def test_hostile_titles_and_bodies(gh: Gh, project: Path) -> None:
     gh.add_all([{"title": each, "body": each, "labels": [each[:20]]} for each in HOSTILE])
     code, out, err = run(gh, project, NAME)
-    assert (code, err, len(out.splitlines())) == (0, f"{len(HOSTILE)} open\n", len(HOSTILE))
+    assert (code, err, len(out.splitlines())) == (0, f"{len(HOSTILE)} open\n", 1 + len(HOSTILE))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out)
     found = {each["ref"]: each for each in json.loads(run(gh, project, NAME, "--json")[1])["tasks"]}
     assert found["#1"]["id"] == "1-flag"
