@@ -23,6 +23,7 @@ SOURCES: Mapping[str, str] = {
     "openspec": "bridge.tasks.documents",
     "taskmaster": "bridge.tasks.taskmaster",
     "github": "bridge.tasks.github",
+    "beads": "bridge.tasks.beads",
 }
 """Name, in front of the colon, to the module in whose KINDS it is."""
 

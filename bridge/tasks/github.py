@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from bridge.patterns import lazy
 from bridge.records import as_array, as_object, parse_json
 from bridge.tasks.back import mark_of
 from bridge.tasks.model import USUAL, Asked, Source, SourceKind, Task, named_id
-from bridge.tasks.order import loosened
+from bridge.tasks.order import startable
 from bridge.tasks.outside import quoted, seen, without_code
 from bridge.tasks.programs import Program
 from bridge.wording import one_line
@@ -60,7 +60,6 @@ _PRIORITY = lazy(
 _MOST_NEEDS = 50
 _AT_ONCE = 200
 _MOST_LOOKED_UP = 1_000
-_MOST_TOLD = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +88,22 @@ class _Issues(Source):
         if not issues:
             given = " that the filters leave" if self._asked.filters.given() else ""
             raise ConfigurationError(f"github:{self._repository}: no open issue{given}\n  next: look there")
-        issues = self._without_waiting(self._without_closed(issues))
-        if not issues:
+        numbers, open_ones = {each.number for each in issues}, self._open_elsewhere(issues)
+        ids = {each.number: named_id(str(each.number), each.title) for each in issues}
+        waits = {
+            ids[each.number]: f"{what}, which is open, and not among these tasks"
+            for each in issues
+            if (what := next((f"#{need}" for need in each.needs if need in open_ones), each.waits))
+        }
+        tasks = [self._task(each, [ids[need] for need in each.needs if need in numbers]) for each in issues]
+        found, notes = startable(tasks, waits)
+        self._asked.tell_all(notes)
+        if not found:
             raise ConfigurationError(
                 f"github:{self._repository}: each open issue waits for another one that isn't among these\n"
                 "  next: take more of them in, or close what is done"
             )
-        ids = {each.number: named_id(str(each.number), each.title) for each in issues}
-        tasks, notes = loosened([self._task(each, [ids[need] for need in each.needs]) for each in issues])
-        self._tell(notes)
-        return tasks
+        return found
 
     def again(self, ref: str) -> Task:
         row = self._view(ref, _FIELDS)
@@ -200,18 +205,13 @@ class _Issues(Source):
                 if (need[1] or "/".join(own)).lower().split("/") == own and (found := found + 1) <= _MOST_NEEDS:
                     yield int(need[2])
 
-    def _without_closed(self, issues: Collection[_Issue]) -> list[_Issue]:
-        """Leave out needs that are closed meanwhile; those that are open and not among these are waited for."""
+    def _open_elsewhere(self, issues: Collection[_Issue]) -> set[int]:
+        """Give those needs of issues that are open, but none of these: what is closed isn't waited for."""
         known = {each.number for each in issues}
         asked = sorted({need for each in issues for need in each.needs} - known)
-        open_ones = {*asked[_MOST_LOOKED_UP:]}
+        found = {*asked[_MOST_LOOKED_UP:]}
         for start in range(0, min(len(asked), _MOST_LOOKED_UP), _AT_ONCE):
-            open_ones.update(self._still_open(asked[start : start + _AT_ONCE]))
-        found = []
-        for each in issues:
-            waits = next((f"#{need}" for need in each.needs if need in open_ones), each.waits)
-            needs = tuple(need for need in each.needs if need in known)
-            found.append(replace(each, needs=needs, waits=waits))
+            found.update(self._still_open(asked[start : start + _AT_ONCE]))
         return found
 
     def _still_open(self, numbers: Collection[int]) -> list[int]:
@@ -228,20 +228,6 @@ class _Issues(Source):
             raise GH.wrong(words) if ran.ok else GH.failed(words, ran)
         return [each for each in numbers if (as_object(states.get(f"n{each}")) or {}).get("state") == "OPEN"]
 
-    def _without_waiting(self, issues: Collection[_Issue]) -> list[_Issue]:
-        """Leave out those that wait for what isn't among these, and those that need them."""
-        waits = {each.number: each.waits for each in issues if each.waits}
-        left = {each.number: each for each in issues if not each.waits}
-        while more := {
-            each.number: f"#{need}" for each in left.values() for need in each.needs if need not in left
-        }:
-            waits |= more
-            for number in more:
-                del left[number]
-        self._tell([f"#{number} waits for {what}, which isn't among these tasks: it is left out"
-                    for number, what in sorted(waits.items())])  # fmt: skip
-        return list(left.values())
-
     def _task(self, issue: _Issue, needs: Collection[str]) -> Task:
         where = f"issue #{issue.number} of {self._repository}"
         found = (_PRIORITY.fullmatch(label.lower()) for label in issue.labels)
@@ -255,12 +241,6 @@ class _Issues(Source):
             priority=min((int(_WORDS.get(each, each)) for each in words), default=None),
             labels=issue.labels,
         )
-
-    def _tell(self, notes: Collection[str]) -> None:
-        for each in [*notes][:_MOST_TOLD]:
-            self._asked.tell(each)
-        if len(notes) > _MOST_TOLD:
-            self._asked.tell(f"... and {len(notes) - _MOST_TOLD} more of these")
 
 
 KINDS = {

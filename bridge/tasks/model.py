@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,63}")
 BAD_ID = "can't name a branch: letters, digits, `.`, `_` and `-`, at most 64"
 _LONGEST_TITLE = 100
+_MOST_NOTES = 10
 USUAL = 1_000
 """So many tasks of a tracker are read where nobody says how many."""
 MOST = 10_000
@@ -146,6 +147,13 @@ class Asked:
     by_heading: bool = False
     filters: Filters = Filters()
     tell: Callable[[str], None] = lambda _: None
+
+    def tell_all(self, notes: Sequence[str]) -> None:
+        """Call `tell` with the first of many notes, and with how many more there are."""
+        for each in notes[:_MOST_NOTES]:
+            self.tell(each)
+        if (more := len(notes) - _MOST_NOTES) > 0:
+            self.tell(f"... and {more:,} more like these")
 
     def file(self, default: str = "") -> Path:
         """The file that the argument names, from the project's folder, unless it is absolute.

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.tasks.model import check, circle
+from bridge.tasks.model import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,9 +56,43 @@ def loosened(tasks: Sequence[Task]) -> tuple[list[Task], list[str]]:
         for need in task.needs
         if need not in known
     ]
-    left = {task.id: replace(task, needs=tuple(each for each in task.needs if each in known)) for task in tasks}
-    while path := circle(left.values()):
-        last, first = left[path[-2]], path[-1]
-        left[last.id] = replace(last, needs=tuple(each for each in last.needs if each != first))
-        notes.append(f"these tasks wait for each other: {' → '.join(path)}: {last.id} doesn't wait for {first}")
-    return list(left.values()), notes
+    needs = {task.id: [each for each in dict.fromkeys(task.needs) if each in known] for task in tasks}
+    done: set[str] = set()
+    for start in needs:
+        path = {} if start in done else {start: iter([*needs[start]])}  # each needs the next one
+        while path:
+            name, rest = next(reversed(path.items()))
+            need = next(rest, None)
+            if need is None:
+                done.add(name)
+                del path[name]
+            elif need in path:
+                needs[name].remove(need)
+                around = [*[*path][[*path].index(need) :], need]
+                shown = " → ".join(around if len(around) < 8 else [*around[:3], "...", *around[-3:]])
+                notes.append(f"these tasks wait for each other: {shown}: {name} doesn't wait for {need}")
+            elif need not in done:
+                path[need] = iter([*needs[need]])
+    return [replace(task, needs=tuple(needs[task.id])) for task in tasks], notes
+
+
+def startable(tasks: Sequence[Task], waits: Mapping[str, str]) -> tuple[list[Task], list[str]]:
+    """Leave out tasks that wait for what none of them does, those that need such a task, and needs that no order
+    could meet.
+
+    Args:
+        tasks: of one source.
+        waits: ids of tasks to what they wait for, in words.
+
+    Returns:
+        The others, and a sentence about each that was left out.
+    """
+    refs = {task.id: task.ref for task in tasks}
+    waits = dict(waits)
+    left = {task.id: task for task in tasks if task.id not in waits}
+    while more := {each.id: need for each in left.values() for need in each.needs if need not in left}:
+        waits |= {name: refs.get(need, need) for name, need in more.items()}
+        left = {name: task for name, task in left.items() if name not in more}
+    found, notes = loosened([*left.values()])
+    out = [f"{task.ref} waits for {waits[task.id]}: it is left out" for task in tasks if task.id in waits]
+    return found, out + notes

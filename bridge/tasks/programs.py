@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import SourceUnavailable
 from bridge.git.immune import outside
 from bridge.process.ask import TOO_LONG, TOO_MUCH, Ran, ask
-from bridge.records import parse_json
+from bridge.records import as_object, parse_json
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Program:
         env = {name: value for name, value in os.environ.items() if name not in _NOT_THEIRS} | _ENVIRONMENT
         data = stdin.encode("utf-8", "replace")
         ran = ask([path, *words], cwd=project, env=env, stdin=data, patience=_PATIENCE, most=_MOST)
-        command = " ".join((self.name, *words[:2]))
+        command = self._named(words)
         if ran.status == TOO_LONG:
             raise SourceUnavailable(
                 f"{command} took longer than {_PATIENCE:g} s\n  next: try again, or run it by hand"
@@ -82,16 +82,20 @@ class Program:
 
     def failed(self, words: Sequence[str], ran: Ran) -> SourceUnavailable:
         """Say why it failed."""
-        said = ran.err.strip() or ran.out[:1000].decode("utf-8", "replace").strip()
+        told = (as_object(parse_json(ran.out)) or {}).get("error")
+        said = ran.err.strip() or str(told or ran.out[:1000].decode("utf-8", "replace")).strip()
         shown = one_line(said.partition("\n\nUsage:")[0], 300) or f"exit status {ran.status}"
         for pattern, (means, then) in self.trouble.items():
             if re.search(pattern, said):
                 return SourceUnavailable(f"{means} ({self.name}: {shown})\n  next: {then}")
-        return SourceUnavailable(f"{self.name} {' '.join(words[:2])} has failed: {shown}\n  next: run it by hand")
+        return SourceUnavailable(f"{self._named(words)} has failed: {shown}\n  next: run it by hand")
 
     def wrong(self, words: Sequence[str]) -> SourceUnavailable:
         """Say that it printed what nobody expects of it."""
         return SourceUnavailable(
-            f"{self.name} {' '.join(words[:2])} has printed what isn't the JSON that is expected of it\n"
+            f"{self._named(words)} has printed what isn't the JSON that is expected of it\n"
             f"  next: see that the {self.name} on PATH is the real one, and not too old"
         )
+
+    def _named(self, words: Sequence[str]) -> str:
+        return " ".join((self.name, *(each for each in words[:2] if not each.startswith("-"))))

@@ -169,9 +169,9 @@ def test_what_is_closed_is_waited_for_no_more_and_what_else_is_open_leaves_its_t
     found = tasks(project, told, label=("a",))
     assert [(each.ref, each.needs) for each in found] == [("#3", ()), ("#6", ("3-a-task",))]
     assert told == [
-        "#4 waits for #2, which isn't among these tasks: it is left out",
-        "#5 waits for #4, which isn't among these tasks: it is left out",
-        "#7 waits for https://github.com/o/r/issues/9, which isn't among these tasks: it is left out",
+        "#4 waits for #2, which is open, and not among these tasks: it is left out",
+        "#5 waits for #4: it is left out",
+        "#7 waits for https://github.com/o/r/issues/9, which is open, and not among these tasks: it is left out",
     ]
     assert len(gh.called("api")) == 1
 
@@ -188,7 +188,9 @@ def test_200_issues_in_a_circle(gh: Gh, project: Path) -> None:
     found = json.loads(out)["tasks"]
     assert (code, len(found)) == (0, 200)
     assert sum(len(each["needs"]) for each in found) == 199
-    assert "these tasks wait for each other: 1-do-1 → 2-do-2" in err
+    assert (
+        "these tasks wait for each other: 1-do-1 → 2-do-2 → 3-do-3 → ... → 199-do-199 → 200-do-200 → 1-do-1" in err
+    )
     assert [each["ref"] for each in found[:2]] == ["#200", "#199"]
     assert len(gh.calls) == 1
 

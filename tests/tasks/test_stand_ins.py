@@ -90,7 +90,7 @@ def test_beads_are_listed_commented_and_closed(tmp_path: Path) -> None:
     second = answer(bd, "list", "--json", "--limit=0")[1]
     assert second["dependencies"][0]["depends_on_id"] == "bd-1"
     assert "cannot close" in run(bd, "close", "bd-2").stderr
-    assert run(bd, "comments", "add", "bd-1", "--file=-", stdin="done").returncode == 0
+    assert run(bd, "comments", "add", "bd-1", "--", "done").returncode == 0
     assert run(bd, "close", "bd-1", "--reason=merged").returncode == 0
     assert answer(bd, "show", "bd-1", "--json")[0]["close_reason"] == "merged"
     assert answer(bd, "comments", "bd-1", "--json")[0]["text"] == "done"

@@ -180,7 +180,7 @@ def _comments(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> 
 def _comment(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> str:
     issue = _found(store, flags, rest)
     if "--file" in flags:
-        with open("/dev/stdin" if flags["--file"] == "-" else flags["--file"]) as file:
+        with open(flags["--file"]) as file:
             text = file.read()
     elif len(rest) < 2:
         raise _told(flags, "comment text required (use -f to read from file)")
@@ -201,7 +201,7 @@ def _comment(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> s
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(main(sys.argv[1], sys.argv[2:]))
+        sys.stdout.buffer.write(main(sys.argv[1], sys.argv[2:]).encode("utf-8", "surrogatepass"))
         sys.stdout.flush()
     except Failed as error:
         sys.stdout.flush()
