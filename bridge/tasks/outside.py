@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from itertools import count
 
@@ -15,11 +16,16 @@ _UNSEEN = lazy(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_CODE_OR_COMMENT = lazy(r"(^ *(`{3,}|~{3,}).*?(?:^ *\2[`~]*[ \t]*$|\Z)|`[^`\n]*`)|<!--.*?(?:-->|\Z)", 0x18)  # M, S
+# Code in fences and in a line; else comments of HTML, and what Markdown takes for one: [//]: # (words).
+_CODE_OR_COMMENT = lazy(
+    r"(^ {0,3}(`{3,}|~{3,}).*?(?:^ *\2[`~]*[ \t]*$|\Z)|`[^`\n]*`)"
+    r"|<!--.*?(?:-->|\Z)|^ {0,3}\[[^\]\n]*\]:[ \t]*<?#[^\n]*",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def seen(text: str) -> str:
-    """Leave out what a page in a browser wouldn't show: control characters, hidden ones, comments of HTML.
+    """Leave out what a page in a browser wouldn't show: control characters, hidden ones, comments.
 
     >>> seen("a\\x1b[2J\\u202eb <!-- psst --> `<!-- code -->`\\r\\n")
     'a[2Jb  `<!-- code -->`\\n'

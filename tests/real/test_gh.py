@@ -1,0 +1,157 @@
+"""The real ``gh``, against a GitHub of ours behind a Unix socket: what the source of tasks asks of it, it takes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingUnixStreamServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bridge.tasks import open_source
+from bridge.tasks.back import Account
+from bridge.tasks.model import Asked, Filters
+from tests.tasks.stand_ins.gh import FIELDS, FLAGS, NEWER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(shutil.which("gh") is None, reason="no gh on this machine (apt-get install gh)"),
+]
+# Of 2.103; Debian 12 has 2.23.
+LATER = "attach create-if-none delete-last yes duplicate-of dry-run editor fill-first fill-verbose template type"
+LATER += " allow-escape-sequences slurp verbose active jq json"
+
+
+class _GitHub(BaseHTTPRequestHandler):
+    """Answers the queries of gh out of `issues`: two open ones, of which one needs the other."""
+
+    issues: dict[int, dict[str, Any]]
+    asked: list[str]
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        query, given = asked["query"], asked.get("variables") or {}
+        self.asked.append(query)
+        body = json.dumps({"data": self._answer(query, given)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _answer(self, query: str, given: dict[str, Any]) -> dict[str, Any]:
+        if numbers := re.findall(r"(\w+):issueOrPullRequest\(number:(\d+)\)", query):
+            return {"repository": {name: {"state": "CLOSED"} for name, _ in numbers}}
+        if kinds := re.findall(r'(\w+): __type\(name: "\w+"\)', query):
+            what = "enumValues" if "enumValues" in query else "fields"
+            return {kind: {what: [{"name": "stateReason"}, {"name": "ISSUE"}]} for kind in kinds}
+        if "mutation" in query:
+            values = given["input"]
+            issue = next(each for each in self.issues.values() if each["id"] in values.values())
+            if "closeIssue" in query:
+                issue["state"] = "CLOSED"
+                return {"closeIssue": {"issue": {"id": issue["id"]}}}
+            comment = {"id": "C", "author": {"login": "me"}, "body": values["body"], "viewerDidAuthor": True}
+            issue["comments"]["nodes"].append(comment)
+            return {"addComment": {"commentEdge": {"node": {"url": f"{issue['url']}#issuecomment-1"}}}}
+        if (number := given.get("issue_number") or given.get("number")) is not None:
+            return {"repository": {"hasIssuesEnabled": True, "issue": self.issues[number]}}
+        if "node(id:" in query:
+            issue = next(each for each in self.issues.values() if each["id"] == given["id"])
+            return {"node": {"comments": issue["comments"]}}
+        end = {"hasNextPage": False, "endCursor": ""}
+        nodes = [each for each in self.issues.values() if each["state"] == "OPEN"]
+        if "search(" in query:
+            found = {"issueCount": len(nodes), "nodes": nodes, "pageInfo": end}
+            return {"search": found, "repository": {"hasIssuesEnabled": True}}
+        listed = {"totalCount": len(nodes), "nodes": nodes, "pageInfo": end}
+        return {"repository": {"hasIssuesEnabled": True, "issues": listed}}
+
+    def log_message(self, *_: object) -> None:
+        """Nothing of it on stderr."""
+
+
+class _Server(ThreadingUnixStreamServer):
+    daemon_threads = True
+
+    def get_request(self) -> tuple[Any, Any]:
+        return super().get_request()[0], ("gh", 0)
+
+
+def an_issue(number: int, title: str, body: str) -> dict[str, Any]:
+    end = {"hasNextPage": False, "endCursor": ""}
+    return {
+        "__typename": "Issue",
+        "id": f"I_{number}",
+        "number": number,
+        "title": title,
+        "body": body,
+        "state": "OPEN",
+        "url": f"https://github.com/acme/app/issues/{number}",
+        "labels": {"nodes": [{"id": "L", "name": "P1", "description": "", "color": "ff0000"}], "totalCount": 1},
+        "blockedBy": {"nodes": [], "totalCount": 0},
+        "comments": {"nodes": [], "totalCount": 0, "pageInfo": end},
+    }
+
+
+@pytest.fixture
+def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_GitHub]]:
+    issues = {1: an_issue(1, "One", "first"), 2: an_issue(2, "Two", "Depends on #1, #7")}
+    answering = type("Answering", (_GitHub,), {"issues": issues, "asked": []})
+    socket = tmp_path / "s"
+    (tmp_path / "config.yml").write_text(f"http_unix_socket: {socket}\n")
+    for name, value in {"GH_CONFIG_DIR": str(tmp_path), "GH_TOKEN": "t", "GH_TELEMETRY": "0"}.items():
+        monkeypatch.setenv(name, value)
+    with _Server(str(socket), answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield answering
+        server.shutdown()
+
+
+def test_issues_are_read_commented_and_closed(github: type[_GitHub], tmp_path: Path) -> None:
+    told: list[str] = []
+    source = open_source("github:acme/app", Asked(project=tmp_path / "..", tell=told.append))
+    one, two = source.tasks()
+    assert (one.title, one.priority, two.needs, told) == ("One", 1, (one.id,), [])
+    account = Account(run="r", task=one, word="done").comment()
+    for _ in range(2):
+        source.done(one, account, close=True)
+    assert [each["body"] for each in github.issues[1]["comments"]["nodes"]] == [account]
+    assert (github.issues[1]["state"], github.issues[2]["state"]) == ("CLOSED", "OPEN")
+    assert source.again("#2").id == two.id
+
+
+def test_filters_go_to_its_search(github: type[_GitHub], tmp_path: Path) -> None:
+    filters = Filters(label=("a b", "--web"), milestone="v1", assignee="me", search="words", limit=5)
+    assert len(open_source("github:acme/app", Asked(project=tmp_path / "..", filters=filters)).tasks()) == 2
+    assert any("search(" in each for each in github.asked)
+
+
+def told(*words: str) -> str:
+    done = subprocess.run(["gh", *words], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def test_the_stand_in_has_its_flags_and_fields() -> None:
+    for command, flags in FLAGS.items():
+        if command == "api graphql":
+            command = "api"
+        listed = re.findall(r"^ +(?:-(\w), )?--([\w-]+)", told(*command.split(), "--help"), re.MULTILINE)
+        for flag in flags.split():
+            *short, long = flag.rstrip("={}[]").split("/")
+            if long.strip("-") not in LATER.split():
+                assert ((short[0].strip("-") if short else ""), long.strip("-")) in listed, (command, flag)
+    for noun, command in {"issue": "issue list", "pr": "pr list", "repo": "repo view"}.items():
+        known = re.findall(r"^  (\w+)$", told(*command.split(), "--json"), re.MULTILINE)
+        later = NEWER | {"autoMergeRequest", "baseRefOid", "closingIssuesReferences", "fullDatabaseId"}
+        assert {*FIELDS[noun].split()} - later <= {*known}, noun
