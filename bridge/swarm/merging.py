@@ -17,7 +17,7 @@ from bridge.setups.boxes import box_of
 from bridge.setups.options import RunOptions
 from bridge.swarm.project import files_of
 from bridge.swarm.pulls import PullRequests
-from bridge.swarm.record import NOT_PUSHED, PULLED
+from bridge.swarm.record import CLOSED, NOT_PUSHED, PULLED
 from bridge.swarm.trees import (
     PatientRepository,
     add_tree,
@@ -152,6 +152,8 @@ class MergeQueue:
             pull = self.pulls.open(task, task.merge)
         except BridgeError as error:
             return Merged(NOT_PUSHED, str(error).splitlines()[0], task.merge)
+        if pull["state"] == "CLOSED":
+            return Merged(CLOSED, f"{pull['url']} was closed, and not merged", task.merge, (), pull)
         return Merged(PULLED, "", task.merge, task.task.boxes, pull)
 
     def _attempts(self, task: TaskRecord, log: Path) -> Merged:

@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bridge.amounts import whole
-from bridge.errors import BridgeError, ConfigurationError, ProgramNotFound, ProjectUnusable
+from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 from bridge.files import copy_file
-from bridge.git import immune
 from bridge.git.repository import Repository, check_argument
-from bridge.process.ask import ask
-from bridge.records import as_array, parse_json
+from bridge.records import as_array
 from bridge.swarm.telling import account_of
 from bridge.swarm.transport import QUIET, bare, receive
 from bridge.swarm.trees import clean_environment, common_folder, is_within, why
 from bridge.tasks.back import code
+from bridge.tasks.github import GH
 from bridge.wording import one_line, tame
 
 if TYPE_CHECKING:
@@ -37,16 +36,13 @@ if TYPE_CHECKING:
 
 TOKENS = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 """Variables with which ``gh`` is logged in."""
-OPEN, CLOSED = "OPEN", "CLOSED"
+OPEN = "OPEN"
 _FIELDS = "number,url,state,isDraft,headRefOid,isCrossRepository"
-_PATIENCE = 120.0
 _LONGEST_TASK = 20_000
-_QUIET_GH = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1", "LC_ALL": "C"}
-_NO_GH = "gh: there is no such program\n  next: install GitHub's command line, and log in: gh auth login"
 
 
 class NotProposed(BridgeError):
-    """A branch wasn't pushed, or no pull request opened: says why in one line."""
+    """A branch wasn't pushed, or no pull request opened."""
 
 
 class _Apart(Repository):
@@ -68,13 +64,9 @@ class PullRequests:
     def check(self) -> None:
         """
         Raises:
-            ProgramNotFound: there is no ``gh``.
-            ProjectUnusable: it isn't logged in, or knows no such repository.
+            SourceUnavailable: there is no ``gh``; it isn't logged in, or knows no such repository.
         """
-        name = self._record.repository
-        done = self._gh("repo", "view", "--json=nameWithOwner", "--", name)
-        if not done.ok:
-            raise ProjectUnusable(f"gh repo view {name}: {_words(done)}\n  next: gh auth login, and {_OTHER}")
+        GH.ask_json(self._git.top, ("repo", "view", "--json=nameWithOwner", "--", self._record.repository))
 
     def base(self) -> str:
         """The commit that the branch to merge into is at there; it is fetched.
@@ -107,32 +99,27 @@ class PullRequests:
         """Push a commit as the task's branch and open its pull request, unless there is one in whatever state.
 
         Raises:
-            NotProposed: the push was refused, or the pull request.
+            BridgeError: the push was refused, or the pull request; the first line says why.
         """
         branch, ref = task.pull_branch, f"refs/heads/{task.pull_branch}"
         onto = f"refs/heads/{task.onto}"
-        try:
-            there = self._look(*((ref, onto) if task.onto else (ref,)))
-            if there.get(ref, commit) != commit:
-                raise NotProposed(f"origin has a branch {branch} already, of somebody else's")
-            found = self.find(branch)
-            if found is None and ref not in there:
-                self._push(commit, ref)
-            return found or self._create(task, branch, task.onto if onto in there else self._record.into)
-        except ProjectUnusable as error:
-            raise NotProposed(str(error).partition("\n")[0]) from None
+        there = self._look(*((ref, onto) if task.onto else (ref,)))
+        if there.get(ref, commit) != commit:
+            raise NotProposed(f"origin has a branch {branch} already, of somebody else's")
+        found = self.find(branch)
+        if found is None and ref not in there:
+            self._push(commit, ref)
+        return found or self._create(task, branch, task.onto if onto in there else self._record.into)
 
     def find(self, branch: str) -> dict[str, Any] | None:
         """The pull request of a branch: number, url, state, draft, head; the open one of several, else the last.
 
         Raises:
-            NotProposed: it can't be asked.
+            SourceUnavailable: it can't be asked.
         """
-        done = self._gh("pr", "list", f"--repo={self._record.repository}", f"--head={branch}", "--state=all",
-                        "--limit=30", f"--json={_FIELDS}")  # fmt: skip
-        listed = parse_json(done.out) if done.ok else None
-        if not isinstance(listed, list):
-            raise NotProposed(f"gh pr list: {_words(done)}")
+        repository = f"--repo={self._record.repository}"
+        words = ("pr", "list", repository, f"--head={branch}", "--state=all", "--limit=30", f"--json={_FIELDS}")
+        listed = GH.ask_json(self._git.top, words)
         found = [each for each in map(_pull, as_array(listed)) if each is not None]
         return max(found, key=lambda each: (each["state"] == OPEN, each["number"]), default=None)
 
@@ -171,34 +158,18 @@ class PullRequests:
 
     def _create(self, task: TaskRecord, branch: str, base: str) -> dict[str, Any]:
         record = self._record
-        words = [
-            f"--repo={record.repository}",
-            f"--head={branch}",
-            f"--base={base}",
-            f"--title={one_line(task.task.title, 200)}",
-        ]
-        text = body(record, task, base).encode("utf-8", "replace")
-        done = self._gh("pr", "create", *words, "--body-file=-", *["--draft"] * record.draft, data=text)
+        words = ["pr", "create", f"--repo={record.repository}", f"--head={branch}", f"--base={base}"]
+        words += [f"--title={one_line(task.task.title, 200)}", "--body-file=-", *["--draft"] * record.draft]
+        done = GH.run(self._git.top, words, body(record, task, base))
         # Also where it failed: the answer may have been lost, and the pull request be there.
         if (found := self.find(branch)) is not None:
             return found
         if not done.ok:
-            raise NotProposed(f"gh pr create: {_words(done)}")
+            raise GH.failed(words, done)
         url = next((line for line in reversed(done.text.splitlines()) if re.match(r"https?://\S+/\d+$", line)), "")
         if not url:
-            raise NotProposed("gh pr create: it has given no address")
+            raise NotProposed("gh pr create has given no address")
         return {"number": int(url.rpartition("/")[2]), "url": url, "state": OPEN, "draft": record.draft, "head": ""}
-
-    def _gh(self, *words: str, data: bytes = b"") -> Ran:
-        env = clean_environment() | _QUIET_GH
-        program = immune.outside("gh", env, self._git.top)
-        if program is None:
-            raise ProgramNotFound(_NO_GH)
-        with tempfile.TemporaryDirectory(prefix="ralph-bridge-gh-") as folder:  # no repository of anybody's
-            return ask([program, *words], cwd=folder, env=env, stdin=data, patience=_PATIENCE)
-
-
-_OTHER = "see that `git remote get-url origin` names a repository there; GH_REPO=OWNER/REPO names another"
 
 
 def stacked_on(git: Repository, record: SwarmRecord, task: TaskRecord, tip: str) -> Sequence[TaskRecord]:
@@ -270,15 +241,10 @@ def _pull(found: Any) -> dict[str, Any] | None:
     number, url, state = whole(found.get("number")), found.get("url"), found.get("state")
     if not number or not isinstance(url, str) or not re.fullmatch(r"https?://[!-~]{1,300}", url):
         return None
-    if state not in (OPEN, CLOSED, "MERGED"):
+    if state not in (OPEN, "CLOSED", "MERGED"):
         return None
     head = str(found.get("headRefOid") or "")
     return {"number": number, "url": url, "state": state, "draft": found.get("isDraft") is True, "head": head}
-
-
-def _words(done: Ran) -> str:
-    """What gh says of a failure."""
-    return one_line(done.err, 300) or f"it ended with {done.status}, and with nothing to be understood"
 
 
 def _refusal(done: Ran) -> str:

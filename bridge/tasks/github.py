@@ -122,7 +122,7 @@ class _Issues(Source):
         self._comment(task, self._view(task.ref, "comments"), comment)
 
     def closing(self, task: Task) -> str:
-        return f"Fixes {task.ref}"
+        return f"Fixes {'/'.join(self._repository.split('/')[-2:])}{task.ref}"  # also from another repository
 
     def _comment(self, task: Task, issue: dict[str, Any], comment: str) -> None:
         """Comment on it, unless there is that comment by whom we are logged in as; others could copy its mark."""

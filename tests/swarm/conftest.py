@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from tests.swarm.hosting import Hosted, host
 from tests.swarm.projects import Project, make
 
 if TYPE_CHECKING:
@@ -26,3 +27,8 @@ def project(tmp_path: Path) -> Iterator[Project]:
         except psutil.Error:
             continue
     assert left == []
+
+
+@pytest.fixture
+def hosted(project: Project, tmp_path: Path) -> Hosted:
+    return host(project, tmp_path)

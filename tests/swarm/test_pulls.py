@@ -3,65 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.swarm.projects import until
-from tests.tasks.stand_ins.trackers import Gh
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
 
-    from tests.swarm.projects import Project
-
-
-@dataclass
-class Hosted:
-    """A project whose origin is a bare repository, with a scripted gh."""
-
-    project: Project
-    gh: Gh
-    origin: Path
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.project.swarm("run", "--pull-requests", *words)
-
-    def pulls(self) -> dict[str, dict[str, Any]]:
-        """By the words in front of the title's colon."""
-        return {each["title"].partition(":")[0]: each for each in self.gh.pulls()}
-
-    def branches(self) -> set[str]:
-        return {*self.project.git("for-each-ref", "--format=%(refname:short)", cwd=self.origin).splitlines()}
-
-    def proposed(self, title: str) -> dict[str, Any]:
-        tasks = self.project.seen()["tasks"]
-        found: dict[str, Any] = next(each for each in tasks if each["title"].startswith(title))
-        return found
-
-    def hook(self, name: str, text: str) -> Path:
-        path = self.origin / "hooks" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
-        return path
-
-    def plan(self, *tasks: str) -> None:
-        self.project.plan(*tasks)
-        self.project.git("push", "-q", "origin", "main")
-
-
-@pytest.fixture
-def hosted(project: Project, tmp_path: Path) -> Hosted:
-    origin = tmp_path / "acme" / "app.git"
-    project.git("init", "-q", "--bare", "-b", "main", str(origin))
-    project.git("remote", "add", "origin", str(origin))
-    project.git("push", "-q", "origin", "main")
-    gh = Gh(tmp_path / "tracker", remote=origin)
-    project.env["PATH"] = f"{gh.bin}:{project.env['PATH']}"
-    return Hosted(project, gh, origin)
+    from tests.swarm.hosting import Hosted
 
 
 def test_each_task_is_proposed_and_nothing_merged(hosted: Hosted) -> None:
@@ -257,7 +208,7 @@ def test_what_cannot_go_well_is_refused_before_anything_is_begun(hosted: Hosted,
     path, hosted.project.env["PATH"] = hosted.project.env["PATH"], str(few)
     done = hosted.run()
     hosted.project.env["PATH"] = path
-    assert (done.returncode, "no such program" in done.stderr) == (4, True)
+    assert (done.returncode, "isn't on PATH" in done.stderr) == (4, True)
     hosted.project.git("remote", "remove", "origin")
     done = hosted.run()
     assert (done.returncode, "no remote `origin`" in done.stderr) == (2, True)

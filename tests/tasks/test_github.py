@@ -292,7 +292,7 @@ def test_what_is_done_is_said_and_closed_once(gh: Gh, project: Path) -> None:
     assert len(gh.called("issue", "close")) == 1
     opened.failed(task, account(task, "r2"))
     assert len(gh.issue(1)["comments"]) == 2
-    assert opened.closing(task) == "Fixes #1"
+    assert opened.closing(task) == "Fixes acme/app#1"
 
 
 def test_what_was_sent_before_the_network_went_is_not_sent_again(gh: Gh, project: Path) -> None:
