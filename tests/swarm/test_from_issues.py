@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,11 +119,11 @@ def test_twenty_issues_become_twenty_pull_requests_through_three_kills(hosted: H
     issues(hosted, 20)
     words = ["run", "--pull-requests", *FROM, "--write-back", "comment", "-j", "3"]
     for _ in range(3):
-        enough = len(hosted.gh.calls) + chance.randint(3, 40)
+        enough = len(hosted.gh.calls) + chance.randint(3, 30)
         process = hosted.project.start(*words)
         until(lambda limit=enough: len(hosted.gh.calls) >= limit or process.poll() is not None)  # type: ignore[misc] # noqa: B023
         kill(process.pid)
-        process.wait()
+        assert process.wait() == -signal.SIGKILL
         until(lambda: hosted.project.processes() == [])
         words = ["resume", "--retry", "lost"]
     done = hosted.project.swarm(*words)
@@ -132,7 +133,6 @@ def test_twenty_issues_become_twenty_pull_requests_through_three_kills(hosted: H
     assert sorted(each["title"] for each in pulls) == sorted(f"Issue {number}" for number in range(1, 21))
     for each in pulls:
         task = each["headRefName"].rpartition("/")[2]
-        assert (
-            hosted.project.git("show", f"{each['headRefName']}:{task}.txt", cwd=hosted.origin) == f"done by {task}"
-        )
+        work = hosted.project.git("show", f"{each['headRefName']}:{task}.txt", cwd=hosted.origin)
+        assert work == f"done by {task}"
     assert hosted.branches() == {"main", *(each["headRefName"] for each in pulls)}
