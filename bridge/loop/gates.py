@@ -21,7 +21,7 @@ from bridge.turn.logs import MB, bound_logs, new_log
 from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
     from bridge.loop.events import LoopEvent
@@ -188,6 +188,7 @@ class Gates:
                 check=self._wanted.check,
                 timeout=asked.timeout,
                 on_start=asked.on_start,
+                exports=asked.exports,
             )
             again = claims and opinion.findings is None and not opinion.skipped
             self._refused += again
@@ -243,13 +244,14 @@ class Asked(NamedTuple):
         plan: tasks done and tasks in all, or None.
         timeout: seconds that it may take, or None.
         capped: why no further turn may start, or ''.
-        on_start: see :class:`bridge.turn.tool.TurnRequest`.
+        on_start, exports: see :class:`bridge.turn.tool.TurnRequest`.
     """
 
     plan: tuple[int, int] | None
     timeout: float | None
     capped: str
     on_start: Callable[[int | None], None]
+    exports: Callable[[], Mapping[str, str]]
 
 
 def _words(command: str, checked: Checked) -> str:

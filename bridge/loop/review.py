@@ -21,7 +21,7 @@ from bridge.turn.tool import CommandBuilt, Notice, RunProgress, TurnLogs, TurnRe
 from bridge.wording import one_line, tame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from datetime import datetime
     from types import TracebackType
 
@@ -193,6 +193,7 @@ class Reviewer:
         check: str,
         timeout: float | None,
         on_start: Callable[[int | None], None],
+        exports: Callable[[], Mapping[str, str]],
     ) -> Generator[LoopEvent, None, Opinion]:
         """Have one turn of the tool.
 
@@ -201,14 +202,16 @@ class Reviewer:
             plan: tasks done and tasks in all, or None.
             check: that has just succeeded, or ''.
             timeout: seconds that it may take, or None.
-            on_start: see :class:`bridge.turn.tool.TurnRequest`.
+            on_start, exports: see :class:`bridge.turn.tool.TurnRequest`.
         """
         settings, began, clock = self._settings, self._now().timestamp(), time.monotonic()
         logs = TurnLogs(output := new_log(self._logs, f"review_{number:04d}"), output.with_suffix(".err"))
         prompt = self._folder / _PROMPT
         sent = self._prompt(plan, check)
         tree = self._repository.look()
-        request = TurnRequest(number, str(prompt), logs, first=False, timeout=timeout, on_start=on_start)
+        request = TurnRequest(
+            number, str(prompt), logs, first=False, timeout=timeout, on_start=on_start, exports=exports
+        )
         record = replace(begun(number, began, output, settings.project), kind="review", tool=self.name)
         yield ReviewTurnStarted(number, self.name, record)
         outcome, words = Outcome(), ""

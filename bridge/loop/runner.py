@@ -436,7 +436,8 @@ class _Loop(Generic[S, O]):
         if self.gates.wants(decision, outcome, number):
             capped = self._capped()
             why = (capped.detail or capped.reason) if capped else ""
-            asked = Asked(self.handler.progress(), self._turn_seconds(), why, self.active.program)
+            progress, variables = self.handler.progress(), self.observers.variables
+            asked = Asked(progress, self._turn_seconds(), why, self.active.program, variables)
             looking = self.gates.look(number, decision, asked)
             with closing(looking):
                 for event in looking:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bridge.clis import find_cli
+from bridge.clis import cli_of_script, find_cli
 from bridge.loop.events import (
     CheckEnded,
     CheckStarted,
@@ -22,12 +22,16 @@ from bridge.loop.events import (
     LoopInterrupted,
     ReviewEnded,
     ReviewStarted,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
     RunNote,
     ToolChanged,
     TurnRecorded,
     Waiting,
 )
 from bridge.loop.policy import LIMITS, Verdict
+from bridge.turn.model import model_of
+from bridge.turn.tool import CommandBuilt
 
 if TYPE_CHECKING:
     from bridge.clis import Cli
@@ -90,11 +94,12 @@ class Step:
 
 
 class Count(NamedTuple):
-    """A value for a metric of `METRICS`."""
+    """A value for a metric of `METRICS`; it has the attributes `OF_TURN` of the span with that key, too."""
 
     metric: str
     value: float
     attributes: Attributes
+    key: str = "turn"
 
 
 class Metric(NamedTuple):
@@ -193,37 +198,42 @@ def cli_of(event: IterationStarted) -> Cli | None:
 
 
 def _started(event: IterationStarted, about: About) -> Iterator[Step]:
-    cli, tool = about.cli, about.run.tool.split(" in ")[0].rpartition(" ")[2].partition("@")[0]
-    agent = cli.name if cli else tool
     attributes: dict[str, object] = {
-        "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.provider.name": (cli and cli.provider) or agent,
-        "gen_ai.agent.name": agent,
+        "gen_ai.request.model": model_of(event.argv) or None,
         "gen_ai.conversation.id": event.session_id,
-        "ralph_bridge.turn": event.iteration,
         "ralph_bridge.turn.resumed": event.session_id is not None,
     }
     if about.read is not None:
         attributes["gen_ai.input.messages"] = _message("user", about.read(event.prompt), event.context)
-    yield Step("begin", "turn", f"invoke_agent {agent}", attributes, parent="run", remote=True)
+    yield _agent_begins("turn", about.cli, _script(about.run.tool), event.iteration, attributes)
+
+
+def _script(tool: str) -> str:
+    """The script of a tool, such as ``driver codex@MODEL in podman``."""
+    return tool.split(" in ")[0].rpartition(" ")[2].partition("@")[0]
+
+
+def _agent_begins(key: str, cli: Cli | None, otherwise: str, iteration: int, attributes: Attributes) -> Step:
+    agent = cli.name if cli else otherwise
+    known = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": (cli and cli.provider) or agent,
+        "gen_ai.agent.name": agent,
+        "ralph_bridge.turn": iteration,
+    }
+    return Step("begin", key, f"invoke_agent {agent}", {**known, **attributes}, parent="run", remote=True)
 
 
 def _recorded(event: TurnRecorded, about: About) -> Iterator[Step]:
     turn = event.turn
-    given, made = _tokens(turn, event.usage, about)
+    if turn.kind:
+        return  # a review has ended with what is known of it
     done, total = _plan(turn.plan)
     yield Step(
         "add",
         "turn",
         attributes={
-            "gen_ai.conversation.id": turn.session,
-            "gen_ai.usage.input_tokens": given,
-            "gen_ai.usage.output_tokens": made,
-            "gen_ai.usage.cache_read.input_tokens": turn.cached_tokens,
-            "gen_ai.usage.cache_creation.input_tokens": _created(event.usage),
-            "vcs.ref.head.revision": turn.head or None,
-            "ralph_bridge.turn.result": turn.result,
-            "ralph_bridge.turn.status": turn.status,
+            **_used(turn, event.usage, about.cli),
             "ralph_bridge.turn.files_changed": turn.files_changed,
             "ralph_bridge.turn.committed": turn.committed,
             "ralph_bridge.turn.refused": len(turn.refused),
@@ -233,6 +243,20 @@ def _recorded(event: TurnRecorded, about: About) -> Iterator[Step]:
         },
         error=_error_of(turn),
     )
+
+
+def _used(turn: TurnRecord, usage: Usage | None, cli: Cli | None) -> Attributes:
+    given, made = _tokens(turn, usage, cli)
+    return {
+        "gen_ai.conversation.id": turn.session,
+        "gen_ai.usage.input_tokens": given,
+        "gen_ai.usage.output_tokens": made,
+        "gen_ai.usage.cache_read.input_tokens": turn.cached_tokens,
+        "gen_ai.usage.cache_creation.input_tokens": _created(usage),
+        "vcs.ref.head.revision": turn.head or None,
+        "ralph_bridge.turn.result": turn.result,
+        "ralph_bridge.turn.status": turn.status,
+    }
 
 
 def _turn_ended(event: IterationEnded, about: About) -> Iterator[Step]:
@@ -254,10 +278,10 @@ def _exit(status: int | None) -> str:
     return f"exit_{status}" if status and status > 0 else f"signal_{-status}" if status else _OTHER
 
 
-def _tokens(turn: TurnRecord, usage: Usage | None, about: About) -> tuple[float | None, float | None]:
+def _tokens(turn: TurnRecord, usage: Usage | None, cli: Cli | None) -> tuple[float | None, float | None]:
     """Tokens in, those of a cache included as the conventions have it, and tokens out."""
     given = turn.input_tokens
-    if given is not None and about.cli is not None and about.cli.cached_apart:
+    if given is not None and cli is not None and cli.cached_apart:
         given += (turn.cached_tokens or 0) + (_created(usage) or 0)
     return given, turn.output_tokens
 
@@ -307,20 +331,41 @@ def _check_ended(event: CheckEnded, _about: About) -> Iterator[Step]:
 
 def _review_began(event: ReviewStarted, _about: About) -> Iterator[Step]:
     cli = find_cli(event.argv[0]) if event.argv else None
-    agent = cli.name if cli else "review"
-    what = {
-        "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.provider.name": (cli and cli.provider) or agent,
-        "gen_ai.agent.name": agent,
-        "ralph_bridge.turn": event.iteration,
-        "ralph_bridge.review": True,
-    }
-    yield Step("begin", "review", f"invoke_agent {agent}", what, parent="run", remote=True)
+    what = {"ralph_bridge.review": True, "gen_ai.request.model": model_of(event.argv) or None}
+    yield _agent_begins("review", cli, "review", event.iteration, what)
 
 
 def _review_ended(event: ReviewEnded, _about: About) -> Iterator[Step]:
     what = {"ralph_bridge.turn.status": event.status, "vcs.ref.head.revision": event.head or None}
     yield Step("end", "review", attributes=what, error=_exit(event.status) if event.status else "")
+
+
+def _review_turn_began(event: ReviewTurnStarted, _about: About) -> Iterator[Step]:
+    script = _script(event.tool)
+    yield _agent_begins("review", cli_of_script(script), script, event.iteration, {"ralph_bridge.review": True})
+
+
+def _review_command(event: CommandBuilt, _about: About) -> Iterator[Step]:
+    yield Step("add", "review", attributes={"gen_ai.request.model": model_of(event.command.argv) or None})
+
+
+def _review_turn_ended(event: ReviewTurnEnded, _about: About) -> Iterator[Step]:
+    found = event.opinion.findings
+    turn, usage = event.turn, event.outcome.analysis.usage if event.outcome.analysis else None
+    if usage is not None:  # of a session of its own
+        turn = replace(
+            turn,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cache_read_tokens,
+            cost_usd=usage.total_cost_usd,
+        )
+    what = {
+        **_used(turn, usage, cli_of_script(_script(event.tool))),
+        "ralph_bridge.cost_usd": turn.cost_usd,
+        "ralph_bridge.review.findings": None if found is None else len(found),
+    }
+    yield Step("end", "review", attributes=what, error=_error_of(turn))
 
 
 STEPS: dict[type[LoopEvent], Callable[[Any, About], Iterator[Step]]] = {
@@ -333,6 +378,9 @@ STEPS: dict[type[LoopEvent], Callable[[Any, About], Iterator[Step]]] = {
     CheckEnded: _check_ended,
     ReviewStarted: _review_began,
     ReviewEnded: _review_ended,
+    ReviewTurnStarted: _review_turn_began,
+    CommandBuilt: _review_command,
+    ReviewTurnEnded: _review_turn_ended,
     LoopEnded: _ended,
     LoopInterrupted: _interrupted,
 }
@@ -346,13 +394,15 @@ _OF_RUN = {**dict.fromkeys(OF_TURN), "gen_ai.operation.name": "invoke_workflow"}
 
 def _turn_counted(event: TurnRecorded, about: About) -> Iterator[Count]:
     turn, error = event.turn, _error_of(event.turn)
-    yield Count("ralph_bridge.turns", 1, {"ralph_bridge.turn.result": turn.result})
-    yield Count("gen_ai.client.operation.duration", turn.seconds, {"error.type": error or None})
-    for kind, tokens in zip(("input", "output"), _tokens(turn, event.usage, about), strict=True):
+    key, cli = ("review", cli_of_script(_script(turn.tool))) if turn.kind else ("turn", about.cli)
+    if not turn.kind:
+        yield Count("ralph_bridge.turns", 1, {"ralph_bridge.turn.result": turn.result})
+    yield Count("gen_ai.client.operation.duration", turn.seconds, {"error.type": error or None}, key)
+    for kind, tokens in zip(("input", "output"), _tokens(turn, event.usage, cli), strict=True):
         if tokens is not None:
-            yield Count("gen_ai.client.token.usage", tokens, {"gen_ai.token.type": kind})
+            yield Count("gen_ai.client.token.usage", tokens, {"gen_ai.token.type": kind}, key)
     if turn.cost_usd is not None:
-        yield Count("ralph_bridge.cost", turn.cost_usd, {})
+        yield Count("ralph_bridge.cost", turn.cost_usd, {}, key)
 
 
 def _limit_counted(event: Waiting, _about: About) -> Iterator[Count]:

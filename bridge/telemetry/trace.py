@@ -72,7 +72,7 @@ class Tracing(Observer):
         self._sender = _Sender(env)
         self._spans: dict[str, tuple[Span, str]] = {}  # with the key of its parent
         self._lock = threading.RLock()
-        self._shared: dict[str, Any] = {}
+        self._shared: dict[str, dict[str, Any]] = {}
         self._calls = 0
         self._wrong = ""
         self._closed = False
@@ -89,7 +89,8 @@ class Tracing(Observer):
                 self._do(self._steps[kind](event, self._about))
             if kind in self._counts:
                 for count in self._counts[kind](event, self._about):
-                    self._sender.count(count.metric, count.value, _clean({**self._shared, **count.attributes}))
+                    shared = self._shared.get(count.key, {})
+                    self._sender.count(count.metric, count.value, _clean({**shared, **count.attributes}))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is no matter of the loop's
             self._wrong = type(error).__name__
 
@@ -160,7 +161,7 @@ class Tracing(Observer):
         )
         self._spans[step.key] = span, step.parent
         if step.remote:
-            self._shared = {name: attributes[name] for name in OF_TURN if name in attributes}
+            self._shared[step.key] = {name: attributes[name] for name in OF_TURN if name in attributes}
         if not step.parent:
             self._about.run.traced(self.variables()["TRACEPARENT"])
 

@@ -85,6 +85,23 @@ def with_model(argv: Sequence[str], asked: str, arguments: Sequence[str] = ()) -
     return [*argv[:behind], *added, *argv[behind:]], _without(arguments, options), note
 
 
+def model_of(argv: Sequence[str]) -> str:
+    """The model that a command names; '' where it names none, or nobody knows how its CLI is told one.
+
+    >>> model_of(["claude", "--model", "opus", "-p"]), model_of(["codex", "-c", 'model="o"', "--", "-m", "x"])
+    ('opus', 'o')
+    """
+    at, cli = _program(argv)
+    if cli is None or cli.models is None:
+        return ""
+    words = argv[at : argv.index("--") if "--" in argv else len(argv)]
+    for spelling in cli.models.model:
+        option, _, key = spelling.partition(" ")
+        for place in _found(words, (spelling,)):
+            return words[place][-1].removeprefix(f"{option}=").removeprefix(key).strip("\"'")
+    return ""
+
+
 def refuse_for_agent(agent: Agent, asked: str) -> None:
     """Say how an agent is told its model.
 

@@ -82,19 +82,21 @@ def test_after_a_limit_the_run_is_repeated_and_is_no_iteration_d12(stage: Stage,
     assert "complete after 2 iterations" in told(done)
 
 
-def nights(limit: str) -> list[ModelTurn]:
-    """A task, a limit, a turn of whoever stands in, and the other task."""
-    stand_in = ModelTurn(text="I stand in.", run="sleep 7; echo half > half.txt")  # meanwhile the limit ends
+def nights(limit: str, seconds: int, until_over: str) -> list[ModelTurn]:
+    """A task, a limit, a turn of whoever stands in, which lasts until the limit is over, and the other task."""
+    stand_in = ModelTurn(text="I stand in.", run=f"sleep {until_over}; echo half > half.txt")
     return [
         *(works("one"), says("Done with one.")),
-        ModelTurn(status=429, limit=limit, resets_in=1),  # type: ignore[arg-type]
+        ModelTurn(status=429, limit=limit, resets_in=seconds),  # type: ignore[arg-type]
         *(stand_in, says("Half of it.")),
         *(works("two"), says("Done with two.")),
     ]
 
 
 def test_codex_stands_in_at_claudes_limit_and_claude_is_back_with_its_session(stage: Stage) -> None:
-    done = stage.loop("claude-code", "--fallback", "driver:codex", turns=nights("five_hour"), subscription=True)
+    done = stage.loop(
+        "claude-code", "--fallback", "driver:codex", turns=nights("five_hour", 1, "7"), subscription=True
+    )
     assert done.status == 0, told(done)
     assert stage.plan() == "- [x] one\n- [x] two\n"
     assert "driver codex takes over from driver claude-code" in told(done)
@@ -105,13 +107,18 @@ def test_codex_stands_in_at_claudes_limit_and_claude_is_back_with_its_session(st
     assert "Done with one." in str(done.requests[-1]), "it knows what was said before"
 
 
-def test_claude_stands_in_at_codexs_limit(stage: Stage) -> None:
-    """Whether codex is back for the last task is open: it names a minute, and no second."""
-    done = stage.loop("codex", "--fallback", "driver:claude-code", turns=nights("usage"), subscription=True)
+def test_claude_stands_in_at_codexs_limit_and_codex_is_back_with_its_session(stage: Stage) -> None:
+    """Codex names a minute and no second: a minute from now, that is the next one."""
+    turns = nights("usage", 60, "$((68 - 10#$(date +%S)))")
+    done = stage.loop("codex", "--fallback", "driver:claude-code", turns=turns, subscription=True)
     assert done.status == 0, told(done)
     assert "driver claude-code takes over from driver codex" in told(done)
+    assert "driver codex takes over from driver claude-code: its limit is over" in told(done)
     assert stage.plan() == "- [x] one\n- [x] two\n"
     assert (stage.project / "half.txt").exists()
+    first, between, last = re.findall(r" · session (\S+)", told(done))
+    assert first == last != between
+    assert "Done with one." in str(done.requests[-1]), "it knows what was said before"
 
 
 def test_codexs_limit_is_waited_for_d12(stage: Stage) -> None:
@@ -165,6 +172,7 @@ FORGET = {
     "qwen": "rm -rf $HOME/.qwen/projects",
     "kimi": "rm -rf $HOME/.kimi-code/sessions $HOME/.kimi-code/session_index.jsonl",
     "pi": "rm -rf $HOME/.pi/agent/sessions",
+    "kilo": "rm -rf $HOME/.local/share/kilo",
 }
 
 

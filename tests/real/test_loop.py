@@ -147,6 +147,8 @@ MODELS = {
     "gemini": ("gemini-other", "gemini-other"),
     "qwen": ("other", "other"),
     "copilot": ("gpt-5.4:high", "gpt-5.4"),
+    "pi": ("rehearsal/other", "other"),
+    "kilo": ("rehearsal/other", "other"),
 }
 """Which model is asked for, and what the server is to hear."""
 
@@ -158,6 +160,11 @@ def test_the_model_that_is_asked_for_is_asked_in_new_and_in_resumed_sessions(sta
         for provider in known["provider"].values():
             provider["models"]["other"] = next(iter(provider["models"].values()))
         path.write_text(json.dumps(known))
+    models = stage.home / ".pi/agent/models.json"  # so does pi
+    known = json.loads(models.read_text())
+    for provider in known["providers"].values():
+        provider["models"].append(provider["models"][0] | {"id": "other"})
+    models.write_text(json.dumps(known))
     wanted, heard = MODELS[driver]
     done = stage.loop(driver, "--model", wanted, turns=both_tasks())
     assert done.status == 0, told(done)
@@ -168,3 +175,27 @@ def test_the_model_that_is_asked_for_is_asked_in_new_and_in_resumed_sessions(sta
     requests = [each for each in done.requests if each["tools"]]
     names = {each["model"] or each["path"].rpartition("/")[2].partition(":")[0] for each in requests}
     assert names == {heard}
+
+
+REVIEWERS = ("codex", "claude-code", "pi")
+
+
+@pytest.mark.parametrize("reviewer", REVIEWERS)
+def test_another_cli_reviews_what_was_done_before_the_loop_is_complete(stage: Stage, reviewer: str) -> None:
+    """Its finding is in the next turn of the loop's own tool, and its own turn has changed nothing."""
+    own = "claude-code" if reviewer == "codex" else "codex"
+    turns = [
+        *both_tasks(),
+        ModelTurn(text="I looked.\n\n1. `one.txt:1`: the first line says too little"),
+        *(ModelTurn(text="I mend it.", run="echo more >> one.txt"), says("Mended.")),
+        ModelTurn(text="All is well.\n\nNO ISSUES FOUND"),
+    ]
+    done = stage.loop(own, "--review", f"driver:{reviewer}", turns=turns)
+    assert done.status == 0, told(done)
+    assert told(done).count(f"review by driver {reviewer} took") == 2
+    assert (": 1 finding ·" in told(done), ": no issues found ·" in told(done)) == (True, True)
+    assert "; it has changed" not in told(done)
+    told_to = asked(done)
+    first = next(number for number, text in enumerate(told_to) if "NO ISSUES FOUND" in text)
+    assert "one.txt" in told_to[first]
+    assert any("the first line says too little" in text for text in told_to[first + 1 :])

@@ -27,6 +27,17 @@ printf '{"type":"user","message":{"role":"user","content":[%s]}}\\n' \\
     '{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"hidden-result"}'"""
 
 
+CODEX = r"""#!/usr/bin/env bash
+kept="$(dirname "$0")/../../kept"
+case " $* " in *" --version "*) echo "codex-cli 0.50.0"; exit ;; esac
+echo "$TRACEPARENT" >> "$kept/traceparent"
+words='NO ISSUES FOUND'; mkdir "$kept/reviewed" 2>/dev/null && words='1. work.txt:1: it is too late'
+echo '{"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}'
+echo '{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"'"$words"'"}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":5,"cached_input_tokens":0,"output_tokens":6}}'
+"""
+
+
 def _env(project: Project, turn: int) -> dict[str, str]:
     """What a turn has found in its environment."""
     return dict(line.split("=", 1) for line in project.of_turn(turn, "env").splitlines() if "=" in line)
@@ -142,6 +153,39 @@ def test_a_check_and_a_fallback_are_in_it(make_project: MakeProject, receiver: R
         "agent night",
     )
     assert b"hidden" not in receiver.bodies
+
+
+def test_a_review_is_a_turn_of_its_own_tool(make_project: MakeProject, receiver: Receiver) -> None:
+    project = make_project("plain")
+    project.write("bin/codex", CODEX)
+    project.turns(otherwise=f"touched; {project.example.done}")
+    project.env |= receiver.env
+    _told(project, *OTLP, "--model", "opus", "--review", "driver:codex@gpt-5.4")
+    run = receiver.span("invoke_workflow project")
+    turn, again, review, last = sorted(_turns(receiver), key=lambda each: each.name)
+    assert {each.name for each in (turn, again)} == {"invoke_agent claude"}
+    assert [each.attributes["gen_ai.usage.output_tokens"] for each in (turn, again)] == [4, 4]
+    assert [each.attributes["gen_ai.request.model"] for each in (turn, review)] == ["opus", "gpt-5.4"]
+    assert (review.name, review.parent, last.parent) == ("invoke_agent codex", run.id, run.id)
+    assert turn.ended <= review.began < review.ended <= again.began < last.began
+    expected = {
+        "gen_ai.provider.name": "openai",
+        "gen_ai.usage.input_tokens": 5,
+        "gen_ai.usage.output_tokens": 6,
+        "ralph_bridge.review": True,
+        "ralph_bridge.review.findings": 1,
+        "ralph_bridge.turn": 1,
+        "ralph_bridge.turn.result": "success",
+    }
+    assert {name: review.attributes.get(name) for name in expected} == expected
+    assert last.attributes["ralph_bridge.review.findings"] == 0
+    assert (project.kept / "traceparent").read_text().split() == [
+        f"00-{each.traceparent}-01" for each in (review, last)
+    ]
+    counted = receiver.metrics()["gen_ai.client.token.usage"]
+    made = {of["gen_ai.agent.name"]: value for value, of in counted if of["gen_ai.token.type"] == "output"}
+    assert made == {"claude": 8, "codex": 12}
+    assert b"too late" not in receiver.bodies
 
 
 def test_content_is_sent_when_it_is_asked_for(make_project: MakeProject, receiver: Receiver) -> None:
