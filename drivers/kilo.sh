@@ -98,14 +98,15 @@ driver_stream_filter() {
     printf '%s\n' 'objects | select(.type == "text") | .part | objects | .text | strings | . + "\n"'
 }
 
-# The session id, which every event has: {"type":"T","timestamp":N,"sessionID":"S",...}.
+# The session id, which every event has: {"type":"T","timestamp":N,"sessionID":"S",...}. Only a member of the event
+# itself counts, which stands behind members with texts and numbers.
 driver_extract_session_id_from_output() {
     local output_file="${1:-}" id
-    local s='[[:space:]]*' event
+    local s='[[:space:]]*' skip event
     if [[ ! -f "$output_file" ]]; then return 1; fi
-    event="^$s\\{$s\"type\"$s:$s\"[a-z_]+\"$s,$s\"timestamp\"$s:${s}[0-9]+$s,"
-    event="$event$s\"sessionID\"$s:$s\"([A-Za-z0-9][A-Za-z0-9_.:-]*)\".*"
-    id=$(LC_ALL=C sed -nE "/$event/{s//\\1/p;q;}" <"$output_file") || return 1
+    skip="(\"[^\"\\]*\"$s:$s(\"([^\"\\]|\\\\.)*\"|[-+.0-9eE]+)$s,$s)*"
+    event="^$s\\{$s$skip\"sessionID\"$s:$s\"([A-Za-z0-9][A-Za-z0-9_.:-]*)\".*"
+    id=$(LC_ALL=C sed -nE "/$event/{s//\\4/p;q;}" <"$output_file") || return 1
     if [[ -z "$id" ]]; then return 1; fi
     echo "$id"
 }

@@ -75,7 +75,7 @@ Feature: What each driver can do
         | kimi        | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
         | pi          | no        | yes      | yes         | passthrough  | complex     | extract              | static  |
         | droid       | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
-        | kilo        | no        | yes      | yes         | passthrough  | select      | none                 | static  |
+        | kilo        | no        | yes      | yes         | passthrough  | select      | extract              | static  |
       And the contract's data has the same row
 
     @own_tests @without_allowlist

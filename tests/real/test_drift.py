@@ -189,7 +189,7 @@ driver_build_command() {
 NEWER = {
     "codex": ("item.completed", "item.finished", "item.completed/"),
     "pi": ("message_update", "message_part", "message_update"),
-    "kilo": ('"text"', '"words"', "text/text"),
+    "kilo": ('"text"', '"texts"', "text/text"),
 }
 """An event's name, another one, and how the report names the first."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EXTRACT = "driver_extract_session_id_from_output"
 FALLBACK = "driver_fallback_session_id"
 _GARBAGE = b'npm warn: this line is no JSON\n{"type":"text","part":{"te\n\n[1,2\n\xff\xfe\n'
+_EVENT = b'{"type":"rb.never.heard.of"}\n'
 _OTHER_IDS = (
     b'{"type":"rb.other","uuid":"0d15ea5e-0000-4000-8000-000000000001","request_id":"req_0d15ea5e"}\n'
     b'{"type":"rb.other","id":"evt_0d15ea5e"}\n'
@@ -93,7 +94,6 @@ def _wrong(where: str, answer: HookResult, recording: Recording, severity: Sever
 
 def _extracted_from_others(probe: DriverProbe, recording: Recording) -> Iterator[Problem]:
     """What stands before the id is no JSON at times, what stands behind it is another matter with every version."""
-    first, *rest = recording.lines
     longer = [re.sub(rb"\}\s*\Z", b',"rb":"rb-behind"}\n', line) for line in recording.lines]
 
     def otherwise(lines: Iterable[bytes]) -> HookResult | None:
@@ -101,8 +101,8 @@ def _extracted_from_others(probe: DriverProbe, recording: Recording) -> Iterator
         return None if found.trouble or found.text.strip() == recording.session else found
 
     if (found := otherwise((_GARBAGE, *recording.lines))) is not None:
-        once = not any(carries(line, recording.session or "") for line in rest)
-        by_place = once and otherwise((first, _GARBAGE, *rest)) is None
+        once = not any(carries(line, recording.session or "") for line in recording.lines[1:])
+        by_place = once and otherwise((_EVENT, *recording.lines)) is not None  # whatever stands before it
         where = "with lines that are no JSON before it,"
         yield _wrong(where, found, recording, INFO if by_place else None)
     elif (found := otherwise(longer)) is not None:
