@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,7 +52,8 @@ def run_series(
     shows = not options.dry_run or "dry_run" in kind.options
     check(kind, options if shows else RunOptions.of(given | {"dry_run": False}), setup=setup, by_flag=True)
     project = setup.project if setup is not None else folder
-    asked = Asked(project=project, plan=kind.plan, filters=filters, tell=lambda line: say(f"note: {line}"))
+    note = cache(lambda line: say(f"note: {line}"))  # a source that is read anew says the same again
+    asked = Asked(project=project, plan=kind.plan, filters=filters, tell=note)
     series = Series(
         kind=kind,
         setup=setup,

@@ -14,7 +14,7 @@ from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, make_folder, move, read_bytes, usable, write_atomic
 from bridge.loop.plan import plan_items
 from bridge.records import read_object, read_text
-from bridge.tasks.model import Asked, Source, SourceKind, Task, named_id, new_id, one_line
+from bridge.tasks.model import Asked, NothingOpen, Source, SourceKind, Task, named_id, new_id, one_line
 from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
@@ -217,9 +217,7 @@ class Documents(Source):
             found += [(path, piece, each) for piece, each in zip(left, needs, strict=True)]
         if not found:
             where = self._shown(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-            raise ConfigurationError(
-                f"{where}: no task is open ({self._shape})\n  next: look there, or name another"
-            )
+            raise NothingOpen(f"{where}: no task is open ({self._shape})\n  next: look there, or name another")
         ids = [named_id(piece.name, piece.title) for _, piece, _ in found]
         if "" in ids or len({each.lower() for each in ids}) < len(ids):
             ids = [new_id(number, piece.title, len(ids)) for number, (_, piece, _) in enumerate(found, 1)]

@@ -10,7 +10,7 @@ from bridge.errors import ConfigurationError
 from bridge.patterns import lazy
 from bridge.records import as_array, as_object, parse_json
 from bridge.tasks.back import mark_of
-from bridge.tasks.model import USUAL, Asked, Source, SourceKind, Task, named_id
+from bridge.tasks.model import USUAL, Asked, NothingOpen, Source, SourceKind, Task, named_id
 from bridge.tasks.order import startable
 from bridge.tasks.outside import quoted, seen, without_code
 from bridge.tasks.programs import Program
@@ -87,7 +87,7 @@ class _Issues(Source):
         issues = self._listed()
         if not issues:
             given = " that the filters leave" if self._asked.filters.given() else ""
-            raise ConfigurationError(f"github:{self._repository}: no open issue{given}\n  next: look there")
+            raise NothingOpen(f"github:{self._repository}: no open issue{given}\n  next: look there")
         numbers, open_ones = {each.number for each in issues}, self._open_elsewhere(issues)
         ids = {each.number: named_id(str(each.number), each.title) for each in issues}
         waits = {
@@ -99,7 +99,7 @@ class _Issues(Source):
         found, notes = startable(tasks, waits)
         self._asked.tell_all(notes)
         if not found:
-            raise ConfigurationError(
+            raise NothingOpen(
                 f"github:{self._repository}: each open issue waits for another one that isn't among these\n"
                 "  next: take more of them in, or close what is done"
             )

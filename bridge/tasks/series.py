@@ -225,7 +225,7 @@ class Series:
         if key in now:  # needs are those of the list that it stood in
             self.tasks[key] = replace(now[key], id=self.tasks[key].id, needs=self.tasks[key].needs)
             return True
-        yield Notice(f"{self._shown(key)} isn't open any more: it is left out")
+        yield Notice(f"{self._shown(key)} is left out: its source doesn't list it any more")
         del self.tasks[key]
         self.record.tasks.pop(key, None)
         return False

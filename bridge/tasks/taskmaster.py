@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError
 from bridge.records import read_object
 from bridge.setups.prompted.task_lists import Node, kind_of, parse, wrong
-from bridge.tasks.model import Asked, Source, SourceKind, Task, check, named_id, one_line
+from bridge.tasks.model import Asked, NothingOpen, Source, SourceKind, Task, check, named_id, one_line
 from bridge.tasks.plans import FileOfTasks
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def from_taskmaster(
         tell(f"{name}: not begun, as what they depend on is neither open nor done: {', '.join(waiting)}")
     left = {key: entries[key] for key in needs if key not in waiting}
     if not left:
-        raise ConfigurationError(f"{name}: no task can be begun (status {' or '.join(_OPEN)})\n  next: look there")
+        raise NothingOpen(f"{name}: no task can be begun (status {' or '.join(_OPEN)})\n  next: look there")
     ids = {key: named_id(key, str(each.node.get("title") or "")) for key, each in left.items()}
     tasks = [
         Task(

@@ -12,7 +12,10 @@ import pytest
 
 from bridge.setups import kinds
 from tests.examples import AGENT
+from tests.machine import NO_PROVIDER
 from tests.night.conftest import each_loop
+from tests.sandbox.boxes import usable
+from tests.tasks.stand_ins.trackers import Gh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,16 +46,17 @@ case $name in
 esac
 """
 SOURCE = "yaml:tasks.yaml"
+ISSUES = "github:acme/app"
 
 
-def words(night: Project) -> list[str]:
+def words(night: Project, source: str = SOURCE) -> list[str]:
     """The options of a loop of its kind, whatever command that has."""
     given = [*night.example.words]
     kept = [
         f"{each}" for name in ("--driver", "--agent") if name in given for each in given[given.index(name) :][:2]
     ]
     live = ["--no-live"] if "live" in kinds()[night.example.setup].options else []
-    return ["run", "--from", SOURCE, "--setup", night.example.setup, *live, *kept]
+    return ["run", "--from", source, "--setup", night.example.setup, *live, *kept]
 
 
 def prepared(night: Project, **steps: str) -> dict[str, bytes]:
@@ -67,8 +71,8 @@ def prepared(night: Project, **steps: str) -> dict[str, bytes]:
     return {name: (night.path / name).read_bytes() for name in night.example.files}
 
 
-def start(night: Project, *more: str) -> Loop:
-    return night.start(*more, example=replace(night.example, words=tuple(words(night))))
+def start(night: Project, *more: str, source: str = SOURCE) -> Loop:
+    return night.start(*more, example=replace(night.example, words=tuple(words(night, source))))
 
 
 def order(night: Project) -> list[str]:
@@ -233,4 +237,108 @@ def test_dry_run_lists_the_tasks_and_leaves_everything(kind: str, make_project: 
     assert [line.split()[1] for line in listed] == ["one", "three", "two"]
     assert ("claude" in seen.stdout) is (kind != "frankbria")
     assert sorted(str(each) for each in night.path.rglob("*") if ".git/" not in str(each)) == before
+    as_before(night, files)
+
+
+# -- what is the same in every kind: tried in one ----------------------------------------------------------
+
+
+@pytest.fixture
+def plain(make_project: MakeProject) -> Project:
+    return make_project("plain")
+
+
+@pytest.fixture
+def gh(plain: Project, tmp_path: Path) -> Gh:
+    made = Gh(tmp_path)
+    for name, body in (("one", ""), ("two", "Blocked by #3."), ("three", "")):
+        made.add(f"Write the {name} file.", body)
+    plain.env["PATH"] = f"{plain.path / 'bin'}:{made.bin}:{os.environ['PATH']}"
+    return made
+
+
+def comments(gh: Gh, number: int) -> list[str]:
+    return [each["body"].splitlines()[1] for each in gh.issue(number)["comments"]]
+
+
+@pytest.mark.parametrize("how", ["comment", "close"])
+def test_the_source_is_told_once_whenever_the_host_is_killed(how: str, plain: Project, gh: Gh) -> None:
+    prepared(plain)
+    for when in ("issue comment", "issue view"):
+        gh.fail("kill", when, after=True)
+    for _ in range(3):
+        loop = start(plain, "--max-iterations", "3", "--write-back", how, source=ISSUES)
+        if loop.process.wait() == 0:
+            break
+    assert loop.process.returncode == 0, loop.said
+    assert order(plain)[0] == "one"
+    assert [[each for each in comments(gh, number) if "done" in each] for number in (1, 2, 3)] == [
+        ["ralph-bridge: done"]
+    ] * 3
+    assert {gh.issue(number)["state"] for number in (1, 2, 3)} == {"CLOSED" if how == "close" else "OPEN"}
+
+
+def test_a_network_that_is_gone_ends_no_run_and_is_tried_again(plain: Project, gh: Gh) -> None:
+    prepared(plain)
+    gh.fail("network", "issue comment", times=2)
+    loop = start(plain, "--max-iterations", "3", "--write-back", "comment", source=ISSUES)
+    assert loop.finished() == 0, loop.said
+    assert "note: the source can't be told that Write the one file. (#1) is done" in loop.said
+    assert [len(comments(gh, number)) for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_an_issue_that_is_closed_meanwhile_is_left_out(plain: Project, gh: Gh) -> None:
+    store = gh._store
+    closes = f"""sed -i 's/"OPEN"/"CLOSED"/g' {store}"""
+    prepared(plain, one=f"{closes}; {plain.example.done}")
+    loop = start(plain, "--max-iterations", "3", source=ISSUES)
+    assert loop.finished() == 0, loop.said
+    assert order(plain) == ["one"]
+    assert "Write the three file. (#3) is left out" in loop.said
+    assert "1 of 1 task done" in loop.said
+
+
+def test_caps_are_for_all_tasks_and_a_higher_one_goes_on(plain: Project) -> None:
+    files = prepared(plain, one=f'if [ -z "$before" ]; then work; else {plain.example.done}; fi')
+    loop = start(plain, "--max-cost", "0.6")  # 0.25 a turn: two for the first task
+    assert loop.finished() == 1, loop.said
+    assert order(plain) == ["one", "three"], loop.said
+    assert "(max_cost)" in loop.said.splitlines()[-1]
+    assert outcomes(plain) == {"one": "done", "three": "done"}
+    as_before(plain, files)
+    again = start(plain, "--max-cost", "2")
+    assert again.finished() == 0, again.said
+    assert order(plain) == ["one", "three", "two"]
+
+
+def test_another_loop_is_kept_out_all_the_while(plain: Project) -> None:
+    prepared(plain, two="hang")
+    loop = start(plain)
+    loop.until(lambda: hangs(plain), "the last task hangs")
+    shown = plain.run("status").stdout
+    assert "task:" in shown
+    assert "3 of 3: Write the two file." in shown
+    for other in (words(plain), ["run", "--no-live"]):
+        refused = plain.run(*other)
+        assert refused.returncode == 4
+        assert "another loop is running" in refused.stderr
+    os.kill(loop.pid, signal.SIGTERM)
+    assert loop.finished() == 143
+    told = plain.run("report", "--format", "json")
+    assert json.loads(told.stdout)["runs"][-1]["task"] == "task 3 of 3: Write the two file."
+
+
+@pytest.mark.parametrize("kind", ["plain", "bmalph", "snarktank", "ralph-loop", "wiggum"])
+def test_in_a_box_the_agent_cannot_reach_what_is_kept(
+    kind: str, make_project: MakeProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RALPH_BRIDGE_TEST_BOX", "bwrap")
+    night = make_project(kind)
+    if usable("bwrap", tmp_path / "conf") is None:
+        pytest.skip(f"bwrap: {NO_PROVIDER}")
+    spoil = 'for each in $(find . -path "*ralph_bridge.tasks*"); do echo spoilt > "$each"; rm -rf "$each"; done'
+    files = prepared(night, one=f"{spoil}; {night.example.done}")
+    loop = start(night, "--max-iterations", "4")
+    assert loop.finished() == 0, loop.said
+    assert order(night) == ["one", "three", "two"]
     as_before(night, files)
