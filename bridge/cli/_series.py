@@ -15,7 +15,7 @@ from bridge.loops import found_kind
 from bridge.setups.options import RunOptions, check
 from bridge.tasks import open_source
 from bridge.tasks.model import Asked
-from bridge.tasks.series import Series, TaskEnded, TaskStarted
+from bridge.tasks.series import Series, TaskLoopEnded, TaskLoopStarted
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run_series(
     if options.dry_run:
         return _preview(series, shows=shows)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    renderer = _Renderer(project, quiet=quiet)
+    renderer = _SeriesRenderer(series, quiet=quiet)
     if not quiet:
         say(f"{kind.title} · {project} · tasks of {one_line(source, 200)}")
     return exit_code(drive(series.run(), renderer.show, renderer.interrupted))
@@ -81,30 +81,32 @@ def _preview(series: Series, *, shows: bool) -> int:
         return 0 if opened is None else preview(opened)
 
 
-class _Renderer(Renderer):
+class _SeriesRenderer(Renderer):
     """Prints the events of all loops, each below a line that says which task it is about."""
 
-    def __init__(self, project: Path, *, quiet: bool) -> None:
+    def __init__(self, series: Series, *, quiet: bool) -> None:
         super().__init__(max_iterations=None, quiet=quiet)
-        self._project = project
+        self._series = series
 
     def _show_line(self, event: LoopEvent) -> None:
-        if isinstance(event, TaskStarted):
+        if isinstance(event, TaskLoopStarted):
             self._task(event)
-        elif isinstance(event, TaskEnded):
+        elif isinstance(event, TaskLoopEnded):
             if not self._quiet:
                 say(last_line(self._style, event.end))
         else:
             super()._show_line(event)
 
-    def _task(self, event: TaskStarted) -> None:
-        begun = event.opened.begun()
+    def _task(self, event: TaskLoopStarted) -> None:
+        opened = self._series.opened
+        begun = None if opened is None else opened.begun()
         self._of = None if begun is None else begun[1].limits.max_iterations
         if self._quiet:
             return
-        say(self._style(f"task {event.number} of {event.of}: {event.title}", "bold"))
-        where, samples = event.opened.state_files()
-        if event.number == 1 and unignored(self._project, samples):
-            say(f"note: git does not ignore the loop's state in {where}; next: ralph-bridge doctor --fix")
+        say(self._style(f"task {event.number} of {event.of}: {one_line(event.title)}", "bold"))
+        if opened is not None and event.number == 1:
+            where, samples = opened.state_files()
+            if unignored(self._series.project, samples):
+                say(f"note: git does not ignore the loop's state in {where}; next: ralph-bridge doctor --fix")
         if begun is not None:
             say(first_line(*begun))

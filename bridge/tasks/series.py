@@ -45,18 +45,17 @@ _MOST_TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
-class TaskStarted(LoopEvent):
-    """The loop of a task begins, `number` of `of`; `title`: for people; `opened`: its loop, for who shows it."""
+class TaskLoopStarted(LoopEvent):
+    """The loop of a task begins, `number` of `of`; `title`: the task for people."""
 
     number: int
     of: int
     task: Task
     title: str
-    opened: Opened
 
 
 @dataclass(frozen=True, slots=True)
-class TaskEnded(LoopEvent):
+class TaskLoopEnded(LoopEvent):
     """Its loop has ended so; `done`: with it, the task is done."""
 
     number: int
@@ -81,6 +80,7 @@ class Series:
         source, name: where the tasks come from, and how it is called.
         how: what the source is told of them.
         stop_on_failure: begin no further task behind one that isn't done.
+        opened: the loop that is at work; None: none is.
     """
 
     kind: SetupKind
@@ -91,6 +91,7 @@ class Series:
     name: str
     how: How = "none"
     stop_on_failure: bool = False
+    opened: Opened | None = None
 
     def __post_init__(self) -> None:
         self.place = place_of(self.project, self.kind.name)
@@ -106,7 +107,7 @@ class Series:
     # -- what may be asked of it ---------------------------------------------------------------------------
 
     def run(self) -> Generator[LoopEvent, None, None]:
-        """Run the loops. Their events, but instead of each `LoopEnded` a `TaskEnded`; the last one is a `LoopEnded`
+        """Run the loops. Their events, but a `TaskLoopEnded` for each `LoopEnded`; the last one is a `LoopEnded`
         that says what became of all tasks.
 
         Raises:
@@ -242,13 +243,13 @@ class Series:
         with ExitStack() as stack:
             stack.callback(self._leave, notices)
             with lent(Lent(self.state, renew, f"task {number} of {of}: {self._shown(key)}")):
-                opened = self._open(key, stack, notices.append)
+                opened = self.opened = self._open(key, stack, notices.append)
                 events = stack.enter_context(closing(opened.events()))
                 first = next(events)
             self.record.under_way = key
             self._save()
             yield from self._tell(key, "begun")
-            yield TaskStarted(number, of, task, self._shown(key), opened)
+            yield TaskLoopStarted(number, of, task, self._shown(key))
             yield from map(Notice, notices)
             notices.clear()
             end = yield from self._through(first, events)
@@ -259,7 +260,7 @@ class Series:
                 self.record.under_way = ""
             self._save()  # before the user's files are back: a kill between leaves nothing to be done twice
         yield from map(Notice, notices)
-        yield TaskEnded(number, of, task, found.outcome == "done", end)
+        yield TaskLoopEnded(number, of, task, found.outcome == "done", end)
         return end
 
     def _open(self, key: str, stack: ExitStack, note: Callable[[str], None]) -> Opened:
@@ -276,6 +277,7 @@ class Series:
         return stack.enter_context(self.kind.open(self.project, self.setup, options, note))
 
     def _leave(self, notices: list[str]) -> None:
+        self.opened = None
         notices += self.aside.give_back(done=not self.record.under_way)
 
     def _through(

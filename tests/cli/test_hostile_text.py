@@ -26,12 +26,14 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from unittest.mock import Mock
 
 import pytest
 
 import bridge
 from bridge.cli._as_controller import ControllerScreen
 from bridge.cli._render import Renderer
+from bridge.cli._series import _SeriesRenderer
 from bridge.cli._swarm_view import SwarmView, live_table
 from bridge.cli._terminal import harmless, message, say, show, write
 from bridge.cli._view import Screen, view
@@ -203,6 +205,10 @@ def _in_swarm(event: LoopEvent) -> None:
     SwarmView(quiet=False, screen=None).show(event)
 
 
+def _in_series(event: LoopEvent) -> None:
+    _SeriesRenderer(Mock(opened=None), quiet=False).show(event)
+
+
 VIEWS: dict[str, Callable[[LoopEvent], None]] = {
     "lines": lambda event: Renderer(max_iterations=3).show(event),
     "quiet": lambda event: Renderer(max_iterations=3, quiet=True).show(event),
@@ -211,6 +217,7 @@ VIEWS: dict[str, Callable[[LoopEvent], None]] = {
     "controller": _as_controller,
     "ralph-loop": lambda event: _SessionRenderer(quiet=False).show(event),
     "swarm": _in_swarm,
+    "series": _in_series,
 }
 
 
