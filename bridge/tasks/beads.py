@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import ConfigurationError
 from bridge.records import as_array, as_object
 from bridge.tasks.back import mark_of
-from bridge.tasks.model import ID, USUAL, Asked, Source, SourceKind, Task
+from bridge.tasks.model import ID, USUAL, Asked, NothingOpen, Source, SourceKind, Task
 from bridge.tasks.order import ordered, startable
 from bridge.tasks.outside import quoted, seen
 from bridge.tasks.programs import Program
@@ -67,7 +67,7 @@ class _Issues(Source):
         found, notes = startable(tasks, waits)
         self._asked.tell_all(notes)
         if not found:
-            raise ConfigurationError(
+            raise NothingOpen(
                 f"beads:{self._asked.argument}: no open issue that can be begun\n  next: `bd ready` lists them"
             )
         limit = self._asked.filters.limit or USUAL
