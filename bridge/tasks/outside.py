@@ -23,6 +23,8 @@ _CODE_OR_COMMENT = lazy(
     re.MULTILINE | re.DOTALL,
 )
 
+_BOX = lazy(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[([ xX])\](?=[ \t]|$)[ \t]?", re.MULTILINE)
+
 
 def seen(text: str) -> str:
     """Leave out what a page in a browser wouldn't show: control characters, hidden ones, comments.
@@ -45,13 +47,13 @@ def without_code(text: str) -> str:
 
 
 def quoted(text: str, where: str) -> str:
-    """Tell an agent of a task that others wrote.
+    """Tell an agent of a task that others wrote; boxes in it become bullets: in a plan they would be tasks.
 
     Args:
         text: as it was written.
         where: it is from, such as ``issue #69 of acme/app``; in words of ours.
     """
-    text = seen(text).strip()
+    text = _BOX.sub(lambda box: box[1] + ("" if box[2] == " " else "(done) "), seen(text).strip())
     if (more := len(data := text.encode()) - _MOST) > 0:
         text = f"{data[:_MOST].decode('utf-8', 'ignore')}\n[{more:,} bytes more are left out]"
     marks = (sha256(f"{number} {text}".encode()).hexdigest()[:8] for number in count())

@@ -220,6 +220,11 @@ def test_a_body_can_not_close_its_marks_nor_hide_what_it_says(gh: Gh, project: P
     assert lines[-1] != mark
 
 
+def test_boxes_of_a_body_are_none_of_the_plan(gh: Gh, project: Path) -> None:
+    gh.add("T", "- [ ] one\n  * [x] two\n1. [ ] three\n- [link](x)\n")
+    assert "\n- one\n  * (done) two\n1. three\n- [link](x)\n---" in tasks(project)[0].prompt
+
+
 def test_a_body_of_megabytes_is_cut(gh: Gh, project: Path) -> None:
     gh.add("T", "é" * 3_000_000)
     prompt = tasks(project)[0].prompt
