@@ -7,6 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -17,7 +19,7 @@ from bridge.process.secrets import without_secrets
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 NOT_STARTED = 127
 TOO_LONG = 124
@@ -85,6 +87,19 @@ class Ran:
         return os.fsdecode(self.out).rstrip("\n")
 
 
+_ending: ContextVar[Callable[[], bool]] = ContextVar("ending", default=lambda: False)
+
+
+@contextmanager
+def ended_when(asked: Callable[[], bool]) -> Iterator[None]:
+    """In this thread, have :func:`ask` end what it runs as soon as `asked` says so, as its host ends, too."""
+    token = _ending.set(asked)
+    try:
+        yield
+    finally:
+        _ending.reset(token)
+
+
 def ask(
     argv: Sequence[str],
     *,
@@ -114,16 +129,16 @@ def ask(
         look: called when it has taken some seconds; the program is ended when this raises.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        full = partial(_hold_more, (out, err), most)
+        full, ending = partial(_hold_more, (out, err), most), _ending.get()
         try:
             process = start(argv, cwd=cwd, env=env, stdin=stdin, stdout=out, stderr=err)
         except (OSError, ValueError) as error:
             return Ran(NOT_STARTED, b"", str(error))
         try:
-            status = _wait(process, min(patience, _SOON), full)
+            status = _wait(process, min(patience, _SOON), lambda: full() or ending())
             if status is None and patience > _SOON:
                 look()
-                status = _wait(process, patience - _SOON, full)
+                status = _wait(process, patience - _SOON, lambda: full() or ending())
         except BaseException:
             _end(process, _RUNGS)
             raise
@@ -138,7 +153,9 @@ def ask(
         for file in (out, err):
             file.seek(0)
         if status is None:
-            return Ran(TOO_LONG, out.read(), f"{' '.join(argv[:2])} took longer than {patience:g} s")
+            ended = -signal.SIGTERM, b"", "it was ended, as its host ends"
+            late = TOO_LONG, out.read(), f"{' '.join(argv[:2])} took longer than {patience:g} s"
+            return Ran(*(ended if ending() else late))
         return Ran(status, out.read(), err.read().decode("utf-8", "replace"))
 
 
@@ -146,10 +163,10 @@ def _hold_more(files: Sequence[IO[bytes]], most: int | None) -> bool:
     return most is not None and sum(os.fstat(each.fileno()).st_size for each in files) > most
 
 
-def _wait(process: subprocess.Popen[bytes], patience: float, full: Callable[[], bool]) -> int | None:
-    """Wait so many seconds for its end, or until it has printed too much."""
+def _wait(process: subprocess.Popen[bytes], patience: float, over: Callable[[], bool]) -> int | None:
+    """Wait so many seconds for its end, or until it is to be ended."""
     deadline = time.monotonic() + patience
-    while not full():
+    while not over():
         left = max(deadline - time.monotonic(), 0)
         try:
             return process.wait(min(left, _LOOK_AGAIN))

@@ -83,7 +83,7 @@ class Host:
         self.observers: list[Observer] = []
         self.active: RunRecord
         self.attempts = Attempts(project, folder, record, self.writer, self.caps)
-        self.telling = Telling(project, record)
+        self.telling = Telling(project, record, stopped=lambda: self.ending)
 
     def run(self) -> Generator[LoopEvent, None, None]:
         try:

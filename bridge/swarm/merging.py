@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import delete, make_folder, usable, write_atomic
 from bridge.process import leftovers
+from bridge.process.ask import ended_when
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.boxes import box_of
 from bridge.setups.options import RunOptions
@@ -149,7 +150,8 @@ class MergeQueue:
         """Push what was checked, and open its pull request, unless that was done."""
         assert self.pulls is not None
         try:
-            pull = self.pulls.open(task, task.merge)
+            with ended_when(self._stopped):
+                pull = self.pulls.open(task, task.merge)
         except BridgeError as error:
             return Merged(NOT_PUSHED, str(error).splitlines()[0], task.merge)
         if pull["state"] == "CLOSED":

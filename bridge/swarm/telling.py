@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
+from bridge.process.ask import ended_when
 from bridge.swarm.record import CLOSED, RETRIED
 from bridge.tasks import open_source
 from bridge.tasks.back import Account, tell
@@ -14,6 +15,8 @@ from bridge.tasks.model import Asked
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.swarm.project import SwarmProject
     from bridge.swarm.record import SwarmRecord, TaskRecord
     from bridge.tasks.back import Word
@@ -26,13 +29,17 @@ _ENOUGH = 3
 class Telling:
     """Tells one task at a time. What was told stands in the record, which only the host's own thread changes.
 
+    Args:
+        stopped: whether the host wants to end.
+
     Attributes:
         under_way: what is being told: the answer is why that can't be, or ''.
     """
 
-    def __init__(self, project: SwarmProject, record: SwarmRecord) -> None:
+    def __init__(self, project: SwarmProject, record: SwarmRecord, *, stopped: Callable[[], bool]) -> None:
         self._project = project
         self._record = record
+        self._stopped = stopped
         self._pool = ThreadPoolExecutor(1)
         self._failed: set[str] = set()
         self._in_a_row = 0
@@ -83,7 +90,8 @@ class Telling:
 
     def _tell(self, account: Account) -> str:
         try:
-            return tell(self._source, account, self._record.write_back)
+            with ended_when(self._stopped):
+                return tell(self._source, account, self._record.write_back)
         except BridgeError as error:  # it can't be opened
             return one_line(str(error).partition("\n  next:")[0])
 

@@ -99,6 +99,18 @@ def test_whatever_happens_on_the_way_back_it_is_told_once(
     assert len(hosted.project.started()) == 1
 
 
+@pytest.mark.parametrize("when", ["pr create", "issue comment"])
+def test_ctrl_c_waits_for_no_network(hosted: Hosted, when: str) -> None:
+    issues(hosted, 1)
+    hosted.gh.fail("hang", when)
+    process = hosted.project.start("run", "--pull-requests", *FROM, "--write-back", "comment")
+    until(lambda: hosted.gh.called(*when.split()))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert hosted.project.swarm("resume").returncode == 0
+    assert (told(hosted), len(hosted.gh.pulls())) == ([["ralph-bridge: done"]], 1)
+
+
 def test_without_a_network_the_swarm_goes_on_and_gives_up_telling_after_some(hosted: Hosted) -> None:
     issues(hosted, 6)
     hosted.gh.fail("network", "issue view", times=1000)
