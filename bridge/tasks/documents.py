@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _OPEN = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[ \]\s*(.*)")
+_ANY = re.compile(r"\s*-\s+\[[ xX]\]")
 _MOST_FILES = 1000
 
 
@@ -82,7 +83,10 @@ def ralphex(text: str) -> list[Piece]:
     for start, end in pairwise([*starts, len(lines)]):
         if (head := heads[start]) is None:
             continue
-        boxes = {at: _OPEN.match(prose[at]) for at in range(start, end) if at in prose}
+        inside = [at for at in range(start, end) if at in prose]
+        if not any(_ANY.match(prose[at]) for at in inside):
+            continue
+        boxes = {at: _OPEN.match(prose[at]) for at in inside}
         name = f"{head[1]} {head[2]}"
         found.append(
             Piece(
@@ -208,16 +212,21 @@ class Documents(Source):
 
     def tasks(self) -> list[Task]:
         found: list[tuple[Path, Piece, list[int]]] = []
+        done = False
         if not (paths := self._files()):
             raise ConfigurationError(f"{self._where}: there is no such file with tasks\n  next: correct its name")
         for path in paths:
-            left = [each for each in self.pieces(path) if each.boxes]
+            pieces = self.pieces(path)
+            done = done or bool(pieces)
+            left = [each for each in pieces if each.boxes]
             first = len(found)
             needs = ([first + number for number in wave] for wave in waves(left))
             found += [(path, piece, each) for piece, each in zip(left, needs, strict=True)]
         if not found:
             where = self._shown(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-            raise NothingOpen(f"{where}: no task is open ({self._shape})\n  next: look there, or name another")
+            expected = "" if done else f" ({self._shape})"
+            kind = NothingOpen if done else ConfigurationError
+            raise kind(f"{where}: no task is open{expected}\n  next: look there, or name another")
         ids = [named_id(piece.name, piece.title) for _, piece, _ in found]
         if "" in ids or len({each.lower() for each in ids}) < len(ids):
             ids = [new_id(number, piece.title, len(ids)) for number, (_, piece, _) in enumerate(found, 1)]
@@ -285,6 +294,22 @@ class _Plans(Documents):
 
     hint = " Its overview and its validation commands stand there."
 
+    def __init__(self, asked: Asked) -> None:
+        default = _inside(asked, _setting(asked, "plans_dir") or "docs/plans", "docs/plans")
+        self._named = named = _named(asked, asked.argument) if asked.argument else default
+        where = f"{named}/*.md" if named.is_dir() else str(named)
+        shape = "a section `### Task 1: write the parser` with a box `- [ ] read names`"
+        super().__init__(asked, self._plans, where, ralphex, shape)
+
+    def _plans(self) -> list[Path]:
+        return _several(self._named, "*.md") if self._named.is_dir() else [self._named] * self._named.is_file()
+
+    def tasks(self) -> list[Task]:
+        old = self._named if self._named.is_dir() else self._named.parent
+        if not self._plans() and _several(old / "completed", "*.md" if old == self._named else self._named.name):
+            raise NothingOpen(f"{self._where}: no task is open: what was there is completed\n  next: write a plan")
+        return super().tasks()
+
     def finished(self, path: Path) -> None:
         target = path.parent / "completed" / path.name
         if _setting(self._asked, "move_plan_on_completion") == "false" or os.path.lexists(target):
@@ -301,21 +326,10 @@ def _setting(asked: Asked, name: str) -> str:
     return str(found[-1]) if found else ""
 
 
-def _open_plans(asked: Asked) -> Source:
-    named = _named(asked, asked.argument or _setting(asked, "plans_dir") or "docs/plans")
-
-    def files() -> list[Path]:
-        return _several(named, "*.md") if named.is_dir() else [named] * named.is_file()
-
-    shape = "a section `### Task 1: write the parser` with a box `- [ ] read names`"
-    return _Plans(asked, files, f"{named}/*.md" if named.is_dir() else str(named), ralphex, shape)
-
-
 def _open_feature(asked: Asked) -> Source:
     current = read_object(asked.project / ".specify" / "feature.json") or {}
-    given = _named(asked, asked.argument or str(current.get("feature_directory") or "specs"))
-    if not (asked.argument or given.is_relative_to(asked.project)):  # an agent may have written that
-        given = asked.project / "specs"
+    default = _inside(asked, str(current.get("feature_directory") or "specs"), "specs")
+    given = _named(asked, asked.argument) if asked.argument else default
 
     def files() -> list[Path]:
         found = _tasks_in(given)
@@ -345,6 +359,12 @@ def _named(asked: Asked, name: str) -> Path:
     return Path(os.path.abspath(asked.project / name))
 
 
+def _inside(asked: Asked, name: str, default: str) -> Path:
+    """A folder that a file names which an agent may have written: one of the project, or else the default."""
+    named = _named(asked, name)
+    return named if named.is_relative_to(asked.project) else asked.project / default
+
+
 def _tasks_in(path: Path) -> list[Path]:
     """The tasks.md of a folder, or else those of the folders in it."""
     own = path / "tasks.md" if path.is_dir() else path
@@ -356,7 +376,7 @@ def _several(folder: Path, pattern: str) -> list[Path]:
 
 
 KINDS = {
-    "ralphex": SourceKind(name="ralphex", title="plans of ralphex", takes="FILE|DIR", open=_open_plans),
+    "ralphex": SourceKind(name="ralphex", title="plans of ralphex", takes="FILE|DIR", open=_Plans),
     "speckit": SourceKind(name="speckit", title="a feature of spec-kit", takes="DIR", open=_open_feature),
     "openspec": SourceKind(name="openspec", title="changes of OpenSpec", takes="CHANGE|DIR", open=_open_changes),
 }

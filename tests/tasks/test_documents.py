@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.tasks import open_source
-from bridge.tasks.model import Asked
+from bridge.tasks.model import Asked, NothingOpen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,8 +140,9 @@ def test_a_section_that_is_done_is_ticked_and_the_last_one_moves_the_plan(tmp_pa
     assert not path.exists()
     moved = (path.parent / "completed" / "names.md").read_text()
     assert moved == ticked.replace("2a: Sort them\n- [ ]", "2a: Sort them\n- [x]")
-    with pytest.raises(ConfigurationError, match="no such file with tasks"):
-        opened.tasks()
+    for name in ("ralphex:", "ralphex:docs/plans/names.md"):
+        with pytest.raises(NothingOpen, match="what was there is completed"):
+            source(tmp_path, name).tasks()
 
 
 def test_a_plan_stays_where_its_setting_says_so_and_lies_where_one_says(tmp_path: Path) -> None:
@@ -184,15 +185,17 @@ def test_tasks_of_a_feature_wait_for_what_stands_before_unless_they_may_be_done_
 
 
 def test_the_current_feature_counts_where_none_is_named(tmp_path: Path) -> None:
+    project = tmp_path / "project"
     for name in ("001-a", "002-b"):
-        write(tmp_path, f"specs/{name}/tasks.md", f"- [ ] T001 Do {name}\n")
+        write(project, f"specs/{name}/tasks.md", f"- [ ] T001 Do {name}\n")
     with pytest.raises(ConfigurationError, match=r"2 features have tasks.*\n.*specs/001-a, specs/002-b"):
-        source(tmp_path, "speckit:").tasks()
-    current = write(tmp_path, ".specify/feature.json", '{"feature_directory": "specs/002-b"}\n')
-    assert [each.title for each in source(tmp_path, "speckit:").tasks()] == ["Do 002-b"]
-    current.write_text('{"feature_directory": "/etc"}\n')
+        source(project, "speckit:").tasks()
+    current = write(project, ".specify/feature.json", '{"feature_directory": "specs/002-b"}\n')
+    assert [each.title for each in source(project, "speckit:").tasks()] == ["Do 002-b"]
+    current.write_text('{"feature_directory": "../outside"}\n')
+    write(project, "../outside/tasks.md", "- [ ] T001 Do what an agent likes\n")
     with pytest.raises(ConfigurationError, match="2 features have tasks"):
-        source(tmp_path, "speckit:").tasks()
+        source(project, "speckit:").tasks()
 
 
 def test_tasks_of_a_change_come_one_after_the_other_and_changes_wait_for_none(tmp_path: Path) -> None:
@@ -208,6 +211,8 @@ def test_tasks_of_a_change_come_one_after_the_other_and_changes_wait_for_none(tm
     opened.done(docs, "", close=True)
     opened.done(tests, "", close=True)
     assert path.read_bytes().decode() == CHANGE.replace("[ ]", "[x]")
+    with pytest.raises(NothingOpen):
+        opened.tasks()
     path.write_text("- [ ] 1.1 one\n- [ ] 1.2 two\n")
     write(tmp_path, "openspec/changes/write-names/tasks.md", "- [ ] 1.1 one\n")
     assert shape(source(tmp_path, "openspec:").tasks()) == [
