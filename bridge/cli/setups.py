@@ -82,7 +82,8 @@ def reset(*, project: str) -> None:
 
     This works in every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
     ralph_loop.sh --reset-circuit does it; that of a wiggum loop becomes HALF, as with `wiggum reset`.
-    Exit signals that an earlier run has left are dropped. Each step is shown on a line of its own; plans, logs and
+    Exit signals that an earlier run has left are dropped; a plan that `run --from` had put aside when it was
+    killed is put back. Each step is shown on a line of its own; plans, logs and
     the count of this hour's calls stay.
 
     Exit codes: 0 reset, or nothing to reset; 4 a loop is at work here, whose pid is named.

@@ -379,8 +379,8 @@ def _run_options(context: click.Context) -> dict[str, Any]:
         elif name != "words" and name in OPTIONS and OPTIONS[name].python:
             options[name] = value
         else:
-            flag = OPTIONS[name].flag if name in OPTIONS else f"--{name.replace('_name', '').replace('_', '-')}"
-            shown = flag or "WORDS"
+            flag = next(each.opts[0] for each in single.params if each.name == name)
+            shown = flag if flag.startswith("-") else "WORDS"
             raise click.UsageError(f"{shown} does not apply to the loops of a swarm", context)
     return options
 

@@ -71,7 +71,8 @@ def at_work(project: Path) -> int | None:
 
 
 def reset(project: Path) -> list[str]:
-    """Close every open circuit breaker, and drop exit signals that an earlier run has left; say what was done.
+    """Close every open circuit breaker, drop exit signals that an earlier run has left, and put back what a task's
+    loop that was killed had put aside; say what was done.
 
     Sessions, plans and counts of calls stay: none of them keeps a loop from starting.
 
@@ -83,7 +84,10 @@ def reset(project: Path) -> list[str]:
             f"a loop is at work in {project} (process {pid or 'unknown'}): nothing is reset under its hands\n"
             f"  next: wait for it (`ralph-bridge status`), or end it{f': kill {pid}' if pid else ''}"
         )
-    return [done for kind in kinds().values() if kind.reset is not None for done in kind.reset(project)]
+    from bridge.loop.aside import Aside
+
+    back = [line for folder in state_folders(project) for line in Aside(project, folder).recover()]
+    return back + [done for kind in kinds().values() if kind.reset is not None for done in kind.reset(project)]
 
 
 def project_above(folder: Path, *, home: Path | None = None) -> Path:

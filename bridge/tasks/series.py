@@ -61,6 +61,7 @@ class TaskLoopEnded(LoopEvent):
     number: int
     of: int
     task: Task
+    title: str
     done: bool
     end: LoopEnded
 
@@ -260,7 +261,7 @@ class Series:
                 self.record.under_way = ""
             self._save()  # before the user's files are back: a kill between leaves nothing to be done twice
         yield from map(Notice, notices)
-        yield TaskLoopEnded(number, of, task, found.outcome == "done", end)
+        yield TaskLoopEnded(number, of, task, self._shown(key), found.outcome == "done", end)
         return end
 
     def _open(self, key: str, stack: ExitStack, note: Callable[[str], None]) -> Opened:
