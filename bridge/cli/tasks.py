@@ -45,7 +45,7 @@ def _tasks(source: str, project: str | None, given: dict[str, Any]) -> list[Task
 def list_tasks(*, source: str, project: str | None, as_json: bool, **given: Any) -> None:
     """List the open tasks of SOURCE, in the order in which they would be begun.
 
-    Exit codes: 0 there are some; 2 there is no such source, or no open task.
+    Exit codes: 0 there are some; 2 there is no such source, or no open task; 4 its tracker can't be reached.
     """
     with guarded():
         found = _tasks(source, project, given)

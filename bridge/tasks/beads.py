@@ -67,8 +67,10 @@ class _Issues(Source):
         found, notes = startable(tasks, waits)
         self._asked.tell_all(notes)
         if not found:
+            of = f" of {self._asked.argument}" if self._asked.argument else ""
+            of += " that the filters leave, and" if self._asked.filters.given() else ""
             raise NothingOpen(
-                f"beads:{self._asked.argument}: no open issue that can be begun\n  next: `bd ready` lists them"
+                f"Beads has no open issue{of} that can be begun\n  next: `bd ready` lists those that can"
             )
         limit = self._asked.filters.limit or USUAL
         if len(found) > limit:

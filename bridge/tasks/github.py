@@ -37,6 +37,10 @@ GH = Program(
             "no remote of this project is a repository of GitHub",
             "name one: github:OWNER/REPO",
         ),
+        "invalid argument|no milestone found": (
+            "a filter isn't one that gh takes",
+            "`gh issue list --help` has them",
+        ),
         "not accessible|HTTP 403|must have|[Pp]ermission": (
             "who is logged in isn't allowed to do that",
             "gh auth refresh, or log in as somebody who is",

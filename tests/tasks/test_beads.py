@@ -76,7 +76,7 @@ def test_needs_are_what_blocks_it_or_its_epic(bd: Beads, project: Path) -> None:
     found = {each.id: each.needs for each in tasks(project, told=told)}
     assert found == {"bd-a": (), "bd-part": ("bd-a",), "bd-next": ("bd-part", "bd-a"), "bd-z": ()}
     assert told == ["bd-waits waits for bd-busy: it is left out"]
-    with pytest.raises(ConfigurationError, match="no open issue that can be begun"):
+    with pytest.raises(ConfigurationError, match="no open issue of bd-epic that can be begun"):
         tasks(project, "beads:bd-epic")
 
 
@@ -90,7 +90,7 @@ def test_filters(bd: Beads, project: Path) -> None:
     told: list[str] = []
     assert ids(tasks(project, told=told, limit=2)) == ["bd-1", "bd-2"]
     assert told == ["the first 2 of 3 issues are taken (--limit N)"]
-    with pytest.raises(ConfigurationError, match="no open issue that can be begun"):
+    with pytest.raises(ConfigurationError, match="no open issue that the filters leave, and that can be begun"):
         tasks(project, label=("c",))
     with pytest.raises(ConfigurationError, match="knows no --milestone"):
         tasks(project, milestone="v1")
