@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def tasks() -> None:
-    """Look at tasks where they live: in plans and files.
+    """Look at tasks where they live: in plans, files and trackers.
 
-    SOURCE is a kind and what it takes, such as plan:fix_plan.md or prd:prd.json (docs/tasks.md).
+    SOURCE is a kind and what it takes, such as plan:fix_plan.md, speckit: or github:OWNER/REPO (docs/tasks.md).
     """
 
 
@@ -43,7 +43,8 @@ def _tasks(source: str, project: str | None, given: dict[str, Any]) -> list[Task
 @project_option
 @json_option
 def list_tasks(*, source: str, project: str | None, as_json: bool, **given: Any) -> None:
-    """List the open tasks of SOURCE, in the order in which they would be begun.
+    """List the open tasks of SOURCE, in the order in which they would be begun, each with the numbers of those
+    that it needs.
 
     Exit codes: 0 there are some; 2 there is no such source, or no open task; 4 its tracker can't be reached.
     """
