@@ -122,10 +122,15 @@ def _ignoring_hangups() -> Iterator[None]:
 
 
 def _batch(control: Controller, folder: Folder, words: Sequence[str], opening: Opening, *, quiet: bool) -> int:
-    """Process a queue: a loop for each of its items, one after the other."""
+    """Fill a queue, or process it: a loop for each of its items, one after the other."""
     from bridge.cli._as_controller import ControllerScreen
-    from bridge.tasks.ralph_queue import Host, work
+    from bridge.tasks.ralph_queue import Host, add, work
 
+    if words[0] == "add":
+        added = add(folder, words[1:], os.environ, say)
+        write("".join(f"{each}\n" for each in added))
+        say(f"{len(added)} added to the queue")
+        return 0
     with opening(lambda _line: None) as opened:  # what keeps any loop from starting is no item's failure
         if opened.only_shown:
             raise ConfigurationError("a dry run is of one loop\n  next: --queue-status shows the queue")

@@ -154,7 +154,12 @@ class _Issues(Source):
         if not (number.isascii() and number.isdigit()):
             raise ConfigurationError(f"{ref} is no issue\n  next: its number, such as #69")
         words = ("issue", "view", number, f"--json={fields}", f"--repo={self._repository}")
-        if (row := as_object(GH.ask_json(self._asked.project, words))) is None:
+        ran = GH.run(self._asked.project, words)
+        if not ran.ok and "Could not resolve to an issue" in ran.err:
+            raise ConfigurationError(f"{ref} is no issue of {self._repository}\n  next: look there")
+        if not ran.ok:
+            raise GH.failed(words, ran)
+        if (row := as_object(parse_json(ran.out))) is None:
             raise GH.wrong(words)
         return row
 

@@ -13,22 +13,25 @@ from bridge.files import ANYWHERE
 from bridge.git.repository import Repository, find_repository
 from bridge.loop.logs import log_line
 from bridge.loop.policy import Verdict
-from bridge.records import read_text, write_text
+from bridge.records import read_text, write_json, write_text
 from bridge.setups.dot_ralph.controls import reset_state
+from bridge.setups.frankbria import rc
 from bridge.setups.frankbria.queue import FILE, LOG, Queue, circle, next_item
+from bridge.setups.frankbria.settings import resolve
 from bridge.tasks import open_source
-from bridge.tasks.model import Asked
+from bridge.tasks.model import Asked, Filters
+from bridge.tasks.order import ordered
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.loop.events import LoopEnded
     from bridge.loop.logs import Level
     from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.queue import Item
-    from bridge.tasks.model import Source
+    from bridge.tasks.model import Source, Task
 
 PLAN, PROMPT = "fix_plan.md", "PROMPT.md"
 _OURS = "# Ralph Fix Plan (queue item)"
@@ -76,13 +79,91 @@ def work(folder: Folder, words: Sequence[str], host: Host) -> int:
 
     Raises:
         ConfigurationError: an option that isn't known; items that wait for each other.
-        BridgeError: no loop can start; the item waits for the next time.
+        BridgeError: no loop can start, or its source can't be reached; the item waits for the next time.
     """
     if unknown := [each for each in words[1:] if each != "--halt-on-failure"]:
         raise ConfigurationError(
             f"Unknown option behind the queue's: {unknown[0]}\n  next: options of the loops stand in front of it"
         )
     return _Work(folder, host).all(halt="--halt-on-failure" in words)
+
+
+def add(folder: Folder, words: Sequence[str], env: Mapping[str, str], tell: Callable[[str], None]) -> list[str]:
+    """Put open tasks into the queue that aren't in it yet; give their ids.
+
+    Args:
+        folder: of the loop.
+        words: a source; none: those that TASK_SOURCES names.
+        env: the environment, for the settings.
+        tell: is called with what people should know.
+
+    Raises:
+        ConfigurationError: there is no such source, or no open task in it; settings that can't be used.
+    """
+    queue = Queue(folder)
+    if len(words) > 1:
+        raise ConfigurationError(f"Unknown option behind --queue-add: {words[1]}\n  next: one source at a time")
+    sources = [(words[0], Filters())] if words else _named(folder, env)
+    added = []
+    for name, filters in sources:
+        kind, _, where = name.partition(":")
+        document = queue.read()
+        repository = str(document.get("repository") or "")
+        if kind == "github" and where != repository and (where or document["queue"]):
+            if document["queue"]:
+                raise ConfigurationError(
+                    f"the queue is about {repository or 'the repository of this folder'}, and not {where}\n"
+                    "  next: process it, then --queue-clear"
+                )
+            write_json(folder / FILE, {**document, "repository": where})
+        found = ordered(open_source(name, Asked(project=folder.project, filters=filters, tell=tell)).tasks())
+        added += queue.add([*_items(folder, kind, found)])
+    return added
+
+
+def _named(folder: Folder, env: Mapping[str, str]) -> list[tuple[str, Filters]]:
+    """The sources that TASK_SOURCES names; the plan, which is `local`, is no queue's."""
+    settings = resolve(folder, env=env, rc=rc.read(folder.project, env))
+    found = []
+    for name in filter(None, map(str.strip, settings.task_sources.split(","))):
+        where = f"TASK_SOURCES {settings.sources['task_sources'].where}"
+        if name == "github":
+            label = settings.github_task_label
+            found.append(("github:", Filters(label=(label,) if label else ())))
+        elif name == "beads":
+            if settings.beads_filter not in ("", "status:open"):
+                where = f"BEADS_FILTER {settings.sources['beads_filter'].where}"
+                raise ConfigurationError(f"{where} is {settings.beads_filter!r}: expected status:open")
+            found.append(("beads:", Filters()))
+        elif name != "local":
+            raise ConfigurationError(f"{where}: {name!r} is no source: expected local, github, beads")
+    if not found:
+        raise ConfigurationError(
+            "TASK_SOURCES names neither github nor beads\n"
+            "  next: set it, or name a source, such as --queue-add github:OWNER/REPO"
+        )
+    return found
+
+
+def _items(folder: Folder, kind: str, tasks: Sequence[Task]) -> Iterator[Item]:
+    """Tasks as items of the queue: an issue is read anew when it is its turn, the text of others becomes a spec."""
+    ids = {each.id: _id(kind, each) for each in tasks}
+    for task in tasks:
+        item: Item = {"id": ids[task.id], "title": task.title, "labels": [{"name": each} for each in task.labels]}
+        if task.priority is not None:
+            item["priority"] = f"P{min(int(task.priority), 9)}"
+        if kind == "github":
+            item |= {"source": "github", "issue_number": int(task.ref.lstrip("#"))}
+            item["dependencies"] = [int(ids[need].partition("-")[2]) for need in task.needs]
+        else:
+            path = f"{folder.shown}/specs/{ids[task.id]}.md"
+            item |= {"source": "prd", "path": path, "dependencies": [ids[need] for need in task.needs]}
+            write_text(folder.project / path, f"# {task.title}\n\n{task.prompt}\n")
+        yield item
+
+
+def _id(kind: str, task: Task) -> str:
+    return f"{kind}-{task.ref.lstrip('#')}" if kind in ("github", "beads") else f"{kind}-{task.id}"
 
 
 class _Work:
@@ -189,8 +270,8 @@ class _Work:
                 raise Unprepared(f"{item['id']}: no number of an issue")
             try:
                 task = self._github().again(f"#{number}")
-            except BridgeError as error:
-                raise Unprepared(str(error)) from error
+            except ConfigurationError as error:
+                raise Unprepared(str(error).partition("\n")[0]) from error
             labels = f" | Labels: {one_line(', '.join(task.labels), 200)}" if task.labels else ""
             head = f"# {task.title}\n\n> GitHub issue #{number}{labels}\n\n"
             return f"Implement GitHub issue #{number}", f"issue-{number}.md", f"{head}{task.prompt}\n"
@@ -200,7 +281,8 @@ class _Work:
             raise Unprepared(f"its file is not there: {path or 'none is named'}")
         base = re.sub(r"[^\w. -]+", "-", os.path.basename(path))
         name = re.sub(r"[^\w.-]+", "-", item["id"])
-        return f"Implement spec {base}", f"{name}-{base}", text
+        ours = path == f"{self._folder.shown}/specs/{base}"
+        return f"Implement spec {base}", base if ours else f"{name}-{base}", text
 
     def _github(self) -> Source:
         repository = os.environ.get("GITHUB_REPO") or self._queue.read().get("repository") or ""

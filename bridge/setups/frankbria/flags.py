@@ -66,6 +66,8 @@ _FLAGS: tuple[Flag, ...] = (
 
 _OURS: tuple[Flag, ...] = (
     *OWN,
+    flag("--queue-add", "", "put the open tasks of the SOURCE that follows (docs/tasks.md) into the queue, else"
+         " those of TASK_SOURCES", action=("batch", "add"), rest=True),
     flag("--driver", "NAME|PATH", "run another CLI than claude, through one of our drivers or yours"),
     flag("--max-failures", "N", "end after N failed runs in a row (never; equal ones open the circuit breaker)",
          "retry_limit"),

@@ -117,6 +117,9 @@ class FrankbriaSettings(CommonSettings):
         "MAX_CONSECUTIVE_DONE_SIGNALS", POSITIVE, "2", "Loops that say they are done, likewise.")
     sandbox: str = setting(
         "SANDBOX_PROVIDER", TEXT, "", "The box of each run: docker, podman, bwrap, srt; others are refused.")
+    task_sources: str = setting("TASK_SOURCES", TEXT, "", "Where --queue-add finds tasks: local, github, beads.")
+    github_task_label: str = setting("GITHUB_TASK_LABEL", TEXT, "", "The label of the issues that it takes; any.")
+    beads_filter: str = setting("BEADS_FILTER", TEXT, "", "Which of Beads' issues: status:open, as by default.")
     github_issue: str = setting("GITHUB_ISSUE", TEXT, "", "Refused: the original sees to issues.")
     provider: str = setting("AGENT_PROVIDER", TEXT, "", "Refused unless it is claude, or what --driver names.")
     # fmt: on
