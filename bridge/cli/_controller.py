@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from bridge.cli._as_controller import ControllerScreen
     from bridge.loop.events import LoopEnded, LoopEvent
     from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.controller import ControlledLoop, Controller
     from bridge.setups.dot_ralph.flags import Arguments
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.tasks.ralph_issue import Issue
 
     Opening = Callable[[Callable[[str], None]], AbstractContextManager[ControlledLoop]]
 
@@ -161,9 +163,12 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> tuple[LoopEnd
             preview(opened)
             return None
         screen = ControllerScreen(live=opened.live, quiet=quiet)
+        issue = _issue(opened, screen)
         screen.say(first_line(*opened.begun()))
 
         def further(event: LoopEvent) -> None:
+            if issue is not None:
+                issue.take(event)
             if isinstance(event, Notification):
                 _on_desktop(event.title, event.text, screen.ring)
             elif control.asks and isinstance(event, Waiting) and event.first and event.reason == "api_limit":
@@ -174,6 +179,17 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> tuple[LoopEnd
             screen.write_line(f"{remark}\n")
         screen.ended(end)
         return end, opened.loop
+
+
+def _issue(opened: ControlledLoop, screen: ControllerScreen) -> Issue | None:
+    """The issue that is told what becomes of the loop; None: there is none."""
+    from bridge.setups.frankbria.settings import FrankbriaSettings
+
+    if not isinstance(opened.settings, FrankbriaSettings) or not opened.settings.github_issue:
+        return None
+    from bridge.tasks.ralph_issue import Issue
+
+    return Issue(opened.folder, opened.settings, screen.warn)
 
 
 def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:

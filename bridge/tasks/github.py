@@ -123,6 +123,9 @@ class _Issues(Source):
             self._ask("issue", "close", task.ref.lstrip("#"), "--reason=completed")
 
     def failed(self, task: Task, comment: str) -> None:
+        self.comment(task, comment)
+
+    def comment(self, task: Task, comment: str) -> None:
         self._comment(task, self._view(task.ref, "comments"), comment)
 
     def closing(self, task: Task) -> str:

@@ -102,6 +102,10 @@ class Source(ABC):
         """It isn't done, and nobody works on it any more; the same of saying so."""
         del task, comment
 
+    def comment(self, task: Task, comment: str) -> None:
+        """Somebody works on it, and says how it goes; the same of saying so."""
+        del task, comment
+
     def closing(self, task: Task) -> str:
         """The words by which the merge of a pull request closes it, such as ``Fixes #69``; '': nothing does."""
         del task

@@ -331,8 +331,11 @@ def test_one_issue_anew(gh: Gh, project: Path) -> None:
     gh._change("pulls", {"2": {**gh.issue(1), "number": 2, "headRefName": "b"}})
     opened = source(project)
     assert (opened.again("#1").id, opened.again("#1").needs) == ("1-one", ())
-    for ref, told in (("#2", "is a pull request"), ("#x", "no issue"), ("--web", "no issue")):
+    for ref, told in (
+        ("#2", "is a pull request"),
+        ("#x", "no issue"),
+        ("--web", "no issue"),
+        ("#3", "no issue of"),
+    ):
         with pytest.raises(ConfigurationError, match=told):
             opened.again(ref)
-    with pytest.raises(SourceUnavailable, match="Could not resolve"):
-        opened.again("#3")

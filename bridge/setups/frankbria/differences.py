@@ -12,6 +12,7 @@ from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes
 from bridge.setups.dot_ralph.controller import OriginalNeeded
 from bridge.setups.frankbria.settings import KEYS
+from bridge.setups.settings import as_text
 from bridge.setups.unserved import DOCKER, SERVED
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def refuse(
     sandboxed: Sequence[str] = (),
     driver: str | None = None,
     box: str | None = None,
+    issues: bool = False,
 ) -> None:
     """Refuse what no loop of ours does.
 
@@ -37,19 +39,28 @@ def refuse(
         sandboxed: options of a sandbox that were given.
         driver: that runs, or None.
         box: where its user wants turns to run, whatever the project says; None: nothing was said.
+        issues: an issue is told what becomes of it.
 
     Raises:
-        OriginalNeeded: a sandbox or an issue is asked for.
+        OriginalNeeded: a sandbox is asked for, or more about an issue than that.
         ConfigurationError: another provider than the CLI that would run; options of a sandbox without one.
     """
+    wanted = [("sandbox", "SANDBOX_PROVIDER", f"ours are {', '.join(SERVED)}, and never this machine instead")]
+    if settings.github_issue:
+        proposed = "no pull request is made of one loop; `ralph-bridge swarm run --pull-requests` makes one a task"
+        wanted += [
+            ("create_pr", "CREATE_PR", proposed),
+            ("create_followups", "CREATE_FOLLOWUPS", "issues are told what becomes of them, none is opened"),
+        ]
+        if settings.auto_close:
+            wanted.append(("completion_labels", "ADD_COMPLETION_LABELS", "labels of an issue stay as they are"))
+        if not issues:
+            wanted.append(("github_issue", "GITHUB_ISSUE", "comments on an issue, and its closing"))
     asked = []
-    for field, name, why in (
-        ("sandbox", "SANDBOX_PROVIDER", f"ours are {', '.join(SERVED)}, and never this machine instead"),
-        ("github_issue", "GITHUB_ISSUE", "comments, pull request and closing of an issue"),
-    ):
+    for field, name, why in wanted:
         value = getattr(settings, field)
         if value and not (field == "sandbox" and (box is not None or value.strip().lower() in SERVED)):
-            asked.append(f"{name}={value} {settings.sources[field].where}: {why}")
+            asked.append(f"{name}={as_text(value)} {settings.sources[field].where}: {why}")
     if asked:
         raise OriginalNeeded(
             "this project asks for what only the original does, so nothing is started\n  "

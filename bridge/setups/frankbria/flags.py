@@ -52,6 +52,12 @@ _FLAGS: tuple[Flag, ...] = (
     flag("--rollback", "", "check out the backup branch that follows; without one, list them", action=("rollback",),
          rest=True),
     flag("--show-tool-args", "", "{meaning}", "show_tool_args"),
+    flag("--github-issue", "REF", "{meaning}", "github_issue"),
+    flag("--comment-progress", "", "{meaning}", "comment_progress"),
+    flag("--comment-interval", "N", "{meaning} ({default})", "comment_interval", check=whole(1),
+         expected="a whole number, at least 1"),
+    flag("--close-summary", "", "{meaning}", "close_summary"),
+    flag("--auto-close", "", "{meaning}", "auto_close"),
     flag("--queue-status", "", "show the queue of issues; with --json behind it, how many there are",
          action=("queue", "status"), rest=True),
     flag("--process-queue", "", "process it; --halt-on-failure behind it ends that with the first failure",
@@ -101,13 +107,12 @@ _NOT_HERE: tuple[Flag, ...] = (
     flag(_KEEP_ALIVE, mark=_KEEP_ALIVE),
     *(flag(name, "VALUE") for name in _SANDBOX),
     flag("--agent-provider", "NAME", "", "provider"),
-    flag("--github-issue", "N", "", "github_issue"),
-    flag("--comment-interval", "N", check=whole(1), expected="a whole number, at least 1"),
     flag("--followup-label", "LABEL"),
-    flag("--add-label", "LABEL"),
-    # --no-live is so unless --live says otherwise; the others say how an issue is dealt with.
-    flag("--no-live --comment-progress --auto-close --close-summary --create-pr --link-issue --draft-pr"
-         " --create-followups"),
+    flag("--add-label", "LABEL", "", "completion_labels"),
+    flag("--create-pr", "", "", "create_pr"),
+    flag("--create-followups", "", "", "create_followups"),
+    # --no-live is so unless --live says otherwise; the others are about a pull request.
+    flag("--no-live --link-issue --draft-pr"),
 )  # fmt: skip
 """The original's that are understood, and refused or of no effect."""
 
@@ -121,7 +126,7 @@ ralph-bridge's own:
 {usage(_OURS, KEYS)}
 
 Settings: .ralphrc and the environment; the environment is stronger than the file, options are stronger than both.
-e2b and GitHub issues are the original's: nothing starts here then.
+e2b, and an issue's pull request, follow-ups and labels, are the original's: nothing starts here then.
 """
 
 
@@ -179,7 +184,7 @@ def _open(
         sandbox_env=(*options.sandbox_env, *given.own.get("--sandbox-env", ())),
         sandbox_network=None if network in (None, *NETWORKS) else network,
     )
-    return open_loop(folder, options, tell, env=env, sandboxed=sandboxed(given))
+    return open_loop(folder, options, tell, env=env, sandboxed=sandboxed(given), issues=True)
 
 
 CONTROLLER = Controller(

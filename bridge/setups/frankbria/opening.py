@@ -114,9 +114,16 @@ def policy(settings: FrankbriaSettings, loop: LoopSettings) -> FrankbriaPolicy:
 
 
 def ready(
-    folder: Folder, options: RunOptions, env: Mapping[str, str], *, sandboxed: Mapping[str, str] = NOTHING
+    folder: Folder,
+    options: RunOptions,
+    env: Mapping[str, str],
+    *,
+    sandboxed: Mapping[str, str] = NOTHING,
+    issues: bool = False,
 ) -> FrankbriaSettings:
     """Check everything that needs no CLI, and return the settings. Nothing is written.
+
+    `issues`: the caller tells an issue that is asked for what becomes of it.
 
     Raises:
         ConfigurationError: settings or files that can't be used; says which.
@@ -130,7 +137,7 @@ def ready(
         folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, KEYS)}
     )
     box = users_word(env, options.sandbox)
-    refuse(settings, sandboxed=[*sandboxed], driver=options.driver, box=box)
+    refuse(settings, sandboxed=[*sandboxed], driver=options.driver, box=box, issues=issues)
     _require_whole(folder)
     require_prompt(folder, settings, "write it")
     return settings
@@ -163,16 +170,17 @@ def open_loop(
     *,
     env: Mapping[str, str],
     sandboxed: Mapping[str, str] = NOTHING,
+    issues: bool = False,
 ) -> Iterator[FrankbriaLoop]:
     """Check everything; a driver is loaded, and closed when the block ends. Nothing is started or written.
 
     Live output that is asked for doesn't take another format than the settings ask for; `sandboxed` are options
-    of a sandbox that were given.
+    of a sandbox that were given; `issues` as for :func:`ready`.
 
     Raises:
         bridge.errors.BridgeError: see :func:`ready`; the CLI is not there, the driver can't be loaded.
     """
-    settings = ready(folder, options, env, sandboxed=sandboxed)
+    settings = ready(folder, options, env, sandboxed=sandboxed, issues=issues)
     busy(folder)
     notices = list(settings.notices)
     agents_env, wrong = rc.agents_environment(folder.project, settings.shell_init_file, settings.exported, env)

@@ -120,7 +120,15 @@ class FrankbriaSettings(CommonSettings):
     task_sources: str = setting("TASK_SOURCES", TEXT, "", "Where --queue-add finds tasks: local, github, beads.")
     github_task_label: str = setting("GITHUB_TASK_LABEL", TEXT, "", "The label of the issues that it takes; any.")
     beads_filter: str = setting("BEADS_FILTER", TEXT, "", "Which of Beads' issues: status:open, as by default.")
-    github_issue: str = setting("GITHUB_ISSUE", TEXT, "", "Refused: the original sees to issues.")
+    github_issue: str = setting(
+        "GITHUB_ISSUE", TEXT, "", "An issue, which is told of progress and end: N, OWNER/REPO#N, or its address.")
+    comment_progress: bool = setting("COMMENT_PROGRESS", SWITCH, "false", "Comment on the issue while it lasts.")
+    comment_interval: int = setting("COMMENT_INTERVAL", POSITIVE, "5", "Loops from one such comment to the next.")
+    close_summary: bool = setting("CLOSE_SUMMARY", SWITCH, "false", "Comment on the issue once all is done.")
+    auto_close: bool = setting("AUTO_CLOSE", SWITCH, "false", "Comment on it and close it then.")
+    create_pr: bool = setting("CREATE_PR", SWITCH, "false", "Refused, with an issue: `swarm run` makes them.")
+    create_followups: bool = setting("CREATE_FOLLOWUPS", SWITCH, "false", "Refused, with an issue.")
+    completion_labels: str = setting("ADD_COMPLETION_LABELS", TEXT, "", "Refused, with AUTO_CLOSE and an issue.")
     provider: str = setting("AGENT_PROVIDER", TEXT, "", "Refused unless it is claude, or what --driver names.")
     # fmt: on
     exported: Mapping[str, str] = field(default_factory=dict)
@@ -150,8 +158,7 @@ ELSEWHERE = frozenset(
     + [f"SANDBOX_E2B_{name}" for name in ("TEMPLATE", "SANDBOX_ID", "TIMEOUT", "KEEP_ALIVE")]
     + [f"SANDBOX_E2B_{name}" for name in ("MAX_COST", "COST_ALERT", "COST_PER_HOUR")]
     + [f"SYNC_{name}" for name in ("INCLUDE", "EXCLUDE", "MAX_FILE_SIZE", "LARGE_FILE_ACTION")]
-    + ["COMMENT_PROGRESS", "COMMENT_INTERVAL", "AUTO_CLOSE", "CLOSE_SUMMARY", "CREATE_PR", "LINK_ISSUE", "DRAFT_PR"]
-    + ["CREATE_FOLLOWUPS", "FOLLOWUP_LABEL", "ADD_COMPLETION_LABELS", "RALPH_DIR"]
+    + ["LINK_ISSUE", "DRAFT_PR", "FOLLOWUP_LABEL", "RALPH_DIR"]
 )
 """Names that are settings, and mean nothing by themselves: of a sandbox, or of an issue, that isn't asked for."""
 

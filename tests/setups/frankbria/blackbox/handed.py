@@ -14,8 +14,10 @@ _ASKING = {
     "sandbox_live": ("--live", "export SANDBOX_PROVIDER='e2b' # safe", {}),
     "sandbox_dry": ("--dry-run", 'SANDBOX_PROVIDER="${SANDBOX_PROVIDER:-e2b}"', {}),
     "sandbox_unknown": ("", "SANDBOX_PROVIDER=daytona", {}),
-    "github_issue_of_the_file": ("", "GITHUB_ISSUE=12", {}),
+    "github_issue_of_the_file": ("", "GITHUB_ISSUE=12\nCREATE_PR=true", {}),
     "github_issue_of_an_option": ("--github-issue 12 --create-pr", "", {}),
+    "github_issue_with_labels": ("--github-issue 12 --auto-close --add-label done", "", {}),
+    "github_issue_with_followups": ("--github-issue 12 --create-followups --followup-label x", "", {}),
 }
 
 HANDED = [
