@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.git.repository import Repository
+from bridge.swarm.pulls import PullRequests
+from bridge.swarm.record import SwarmRecord, TaskRecord
 from bridge.tasks import open_source
 from bridge.tasks.back import Account
-from bridge.tasks.model import Asked, Filters
+from bridge.tasks.model import Asked, Filters, Task
 from tests.tasks.stand_ins.gh import FIELDS, FLAGS, NEWER
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ class _GitHub(BaseHTTPRequestHandler):
     """Answers the queries of gh out of `issues`: two open ones, of which one needs the other."""
 
     issues: dict[int, dict[str, Any]]
+    pulls: list[dict[str, Any]]
     asked: list[str]
 
     def do_POST(self) -> None:
@@ -55,6 +59,8 @@ class _GitHub(BaseHTTPRequestHandler):
         if kinds := re.findall(r'(\w+): __type\(name: "\w+"\)', query):
             what = "enumValues" if "enumValues" in query else "fields"
             return {kind: {what: [{"name": "stateReason"}, {"name": "ISSUE"}]} for kind in kinds}
+        if (found := self._proposed(query, given)) is not None:
+            return found
         if "mutation" in query:
             values = given["input"]
             issue = next(each for each in self.issues.values() if each["id"] in values.values())
@@ -76,6 +82,28 @@ class _GitHub(BaseHTTPRequestHandler):
             return {"search": found, "repository": {"hasIssuesEnabled": True}}
         listed = {"totalCount": len(nodes), "nodes": nodes, "pageInfo": end}
         return {"repository": {"hasIssuesEnabled": True, "issues": listed}}
+
+    def _proposed(self, query: str, given: dict[str, Any]) -> dict[str, Any] | None:
+        """What it answers about pull requests, and about the repository that they are for."""
+        if "createPullRequest" in query:
+            pull = {"id": "PR_7", "number": 7, "url": "https://github.com/acme/app/pull/7", "state": "OPEN"}
+            self.pulls.append({**pull, "given": given["input"], "isDraft": given["input"]["draft"]})
+            return {"createPullRequest": {"pullRequest": pull}}
+        if "pullRequests(" in query:
+            more = {"headRefOid": "", "isCrossRepository": False}
+            nodes = [each | more for each in self.pulls if given["headBranch"] == each["given"]["headRefName"]]
+            listed = {"totalCount": len(nodes), "nodes": nodes, "pageInfo": {"hasNextPage": False, "endCursor": ""}}
+            return {"repository": {"pullRequests": listed, "defaultBranchRef": {"name": "main"}}}
+        if "RepositoryInfo" in query:
+            known = {
+                "id": "R",
+                "name": "app",
+                "nameWithOwner": "acme/app",
+                "owner": {"login": "acme"},
+                "parent": None,
+            }
+            return {"repository": {**known, "viewerPermission": "WRITE", "defaultBranchRef": {"name": "main"}}}
+        return None
 
     def log_message(self, *_: object) -> None:
         """Nothing of it on stderr."""
@@ -107,7 +135,7 @@ def an_issue(number: int, title: str, body: str) -> dict[str, Any]:
 @pytest.fixture
 def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_GitHub]]:
     issues = {1: an_issue(1, "One", "first"), 2: an_issue(2, "Two", "Depends on #1, #7")}
-    answering = type("Answering", (_GitHub,), {"issues": issues, "asked": []})
+    answering = type("Answering", (_GitHub,), {"issues": issues, "pulls": [], "asked": []})
     socket = tmp_path / "s"
     (tmp_path / "config.yml").write_text(f"http_unix_socket: {socket}\n")
     for name, value in {"GH_CONFIG_DIR": str(tmp_path), "GH_TOKEN": "t", "GH_TELEMETRY": "0"}.items():
@@ -129,6 +157,46 @@ def test_issues_are_read_commented_and_closed(github: type[_GitHub], tmp_path: P
     assert [each["body"] for each in github.issues[1]["comments"]["nodes"]] == [account]
     assert (github.issues[1]["state"], github.issues[2]["state"]) == ("CLOSED", "OPEN")
     assert source.again("#2").id == two.id
+
+
+def test_a_pull_request_is_opened_and_found_again(github: type[_GitHub], tmp_path: Path) -> None:
+    origin, folder = tmp_path / "acme" / "app.git", tmp_path / "work"
+    git("init", "-q", "--bare", str(origin))
+    git("init", "-q", "-b", "main", str(folder))
+    git(
+        "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@e", "commit", "-q", "--allow-empty", "-m", "one"
+    )
+    git("-C", str(folder), "push", "-q", str(origin), "main")
+    repository = Repository(folder)
+    task = TaskRecord(Task("07-x", "--web $(id)", "Do it."), branch="ralph/task/r/07-x", merge=repository.head())
+    record = SwarmRecord(
+        run="r",
+        project=str(folder),
+        kind="plain",
+        base=task.merge,
+        branch="ralph/swarm/r",
+        tasks=[task],
+        into="main",
+        remote=str(origin),
+        repository="acme/app",
+        draft=True,
+    )
+    pulls = PullRequests(repository, record)
+    pulls.check()
+    assert (pulls.base(), pulls.find(task.pull_branch)) == (task.merge, None)
+    opened = [pulls.open(task, task.merge) for _ in range(2)]
+    assert (opened[0]["number"], opened[0]["draft"], opened[1]) == (7, True, opened[0])
+    (given,) = (each["given"] for each in github.pulls)
+    assert (given["title"], given["baseRefName"], given["headRefName"]) == (
+        task.task.title,
+        "main",
+        task.pull_branch,
+    )
+    assert git("-C", str(origin), "rev-parse", f"refs/heads/{task.pull_branch}") == task.merge
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_filters_go_to_its_search(github: type[_GitHub], tmp_path: Path) -> None:
