@@ -12,7 +12,6 @@ import re
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
@@ -24,8 +23,6 @@ from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from bridge.loop.plan import Plan
 
 FOLDER = "inbox"
 """In the folder of the loop's logs."""
@@ -186,11 +183,6 @@ class Inbox:
         with usable(self._folder):
             for each in messages:
                 delete(self._folder / each.name)
-
-
-def without(plan: Plan | None, skipped: tuple[str, ...]) -> Plan | None:
-    """Give a plan that doesn't point at a task which is to be left alone."""
-    return replace(plan, next_task=None) if plan is not None and plan.next_task in skipped else plan
 
 
 def words_for(messages: tuple[Message, ...], skipped: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ that tell an agent where the loop stands. Pure."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ class Plan:
 
     Attributes:
         open_optional: open boxes that nobody waits for, and that `total` is without.
+        open: texts of the open ones, in the order in which they are taken; empty where nobody has listed them.
     """
 
     done: int
     total: int
     next_task: str | None
     open_optional: int = 0
+    open: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -44,15 +46,32 @@ def parse_plan(text: str) -> Plan:
     >>> parse_plan("# Plan\\n- [x] one\\n- [ ] two\\n")
     Plan(done=1, total=2, next_task='two', open_optional=0)
     """
-    done = total = 0
-    next_task = None
-    for box in _BOX.finditer(text):
-        total += 1
-        if box[1] != " ":
-            done += 1
-        elif next_task is None:
-            next_task = box[2].strip()
-    return Plan(done, total, next_task)
+    boxes = [(box[1] != " ", box[2].strip()) for box in _BOX.finditer(text)]
+    return plan_of(boxes)
+
+
+def plan_of(tasks: Collection[tuple[bool, str]]) -> Plan:
+    """Say how far tasks have come: of each whether it is done, and its text."""
+    left = tuple(text for done, text in tasks if not done)
+    return Plan(len(tasks) - len(left), len(tasks), next(iter(left), None), open=left)
+
+
+def without(plan: Plan | None, skipped: Collection[str]) -> Plan | None:
+    """Give a plan without the open tasks that are to be left alone: nobody waits for them.
+
+    >>> without(parse_plan("- [x] one\\n- [ ] two\\n- [ ] three\\n"), ["two"])
+    Plan(done=1, total=2, next_task='three', open_optional=1)
+    """
+    if plan is None or not skipped:
+        return plan
+    left = tuple(text for text in plan.open if text not in skipped)
+    aside = len(plan.open) - len(left)
+    if not aside:
+        return replace(plan, next_task=None) if plan.next_task in skipped else plan
+    following = next(iter(left), None)
+    return replace(
+        plan, total=plan.total - aside, next_task=following, open_optional=plan.open_optional + aside, open=left
+    )
 
 
 @dataclass(frozen=True, slots=True)

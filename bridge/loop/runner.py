@@ -49,10 +49,11 @@ from bridge.loop.events import (
 )
 from bridge.loop.gates import Asked, Gates
 from bridge.loop.handler import Turn, WallClock
-from bridge.loop.inbox import Inbox, without, words_for
+from bridge.loop.inbox import Inbox, words_for
 from bridge.loop.notify import Notifier
 from bridge.loop.observers import Observers, RunFacts
 from bridge.loop.outcome import Outcome, answer_of
+from bridge.loop.plan import without
 from bridge.loop.policy import Decision, LoopState, Moment, Verdict
 from bridge.loop.records import TurnRecord, begun, interrupted
 from bridge.loop.review import Reviewer
@@ -290,7 +291,8 @@ class _Loop(Generic[S, O]):
             self._record(TurnPrepared(self.state))
             for line in (*wrong, *self.observers.problems()):
                 yield from self._tell(Notice(line))
-            plan = self.handler.read_plan()
+            skipped = self.inbox.skipped()
+            plan = without(self.handler.read_plan(), skipped)
             self.state, decision = self.policy.begin(self.state, plan, self._moment(doubted=self.gates.doubts))
             if (yield from self._refused(decision, self.state.iteration)):
                 continue
@@ -298,11 +300,17 @@ class _Loop(Generic[S, O]):
             if decision.verdict is Verdict.CONTINUE and not decision.wait:
                 now = self._now()
                 decision = (
-                    self._capped() or self._paused(now) or self.crew.wait(now) or (yield from self._iterate(plan))
+                    self._capped()
+                    or self._paused(now)
+                    or self.crew.wait(now)
+                    or (yield from self._iterate(plan, skipped))
                 )
             if decision.verdict is Verdict.CONTINUE and decision.wait and (capped := self._capped()):
                 decision = capped  # rather than wait for a turn that may not start
             if decision.verdict is not Verdict.CONTINUE:
+                if skipped:
+                    names = "; ".join(one_line(each, 80) for each in skipped)
+                    yield from self._tell(Notice(f"left alone, as its user has asked: {names}"))
                 return self.gates.told(decision)
             yield from self._wait(decision)
 
@@ -318,9 +326,7 @@ class _Loop(Generic[S, O]):
             text = f"this turn is given the message: {one_line(each.text, 300)}"
             yield from self._tell(MessageGiven(text, message=each.text))
 
-    def _iterate(self, plan: Plan | None) -> Generator[LoopEvent, None, Decision]:
-        skipped = self.inbox.skipped()
-        plan = without(plan, skipped)
+    def _iterate(self, plan: Plan | None, skipped: tuple[str, ...]) -> Generator[LoopEvent, None, Decision]:
         yield from self._change_tools(plan)
         messages = self.inbox.next()
         sessions = self.settings.resume and self.tool.supports_sessions()
@@ -367,6 +373,7 @@ class _Loop(Generic[S, O]):
             self.inbox.done(messages)
         before, own_session = self.state, self.state.session_id
         outcome = self.crew.took(self.tool.name, real, self._now(), own_session=own_session)
+        outcome = replace(outcome, plan=without(outcome.plan, self.inbox.skipped()))
         self.gates.ran(outcome)
         self.state, decision = self.policy.decide(before, outcome, self._moment())
         worked = watch.worked(turn, outcome) if self.settings.limits.max_idle else None

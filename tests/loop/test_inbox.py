@@ -10,8 +10,8 @@ import pytest
 
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.files import confine
-from bridge.loop.inbox import FOLDER, LONGEST, LONGEST_PAUSE, Inbox, without, words_for
-from bridge.loop.plan import Plan
+from bridge.loop.inbox import FOLDER, LONGEST, LONGEST_PAUSE, Inbox, words_for
+from bridge.loop.plan import Plan, parse_plan, without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +116,10 @@ def test_a_task_that_is_left_alone_is_not_the_next_one() -> None:
     assert without(plan, ("two",)) is plan
     assert without(plan, ("one",)) == Plan(0, 2, None)
     assert without(None, ("one",)) is None
+    listed = parse_plan("- [x] one\n- [ ] two\n- [ ] three\n")
+    assert without(listed, ("one",)) is listed, "it is done"
+    assert without(listed, ("two", "three")) == Plan(1, 1, None, 2)
+    assert not without(parse_plan("- [ ] one\n"), ("one",)).complete, "nothing was done"  # type: ignore[union-attr]
     assert "- one\n- two" in words_for((), ("one", "two"))
     assert words_for((), ()) == ""
 

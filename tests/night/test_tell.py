@@ -7,12 +7,14 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.night.conftest import each_loop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.examples import Project
+    from tests.examples import MakeProject, Project
 
 
 HEARS = 'printf "%s\\n" "$@" > "$kept/turn.$turn/told"; timeout 5 cat >> "$kept/turn.$turn/told"'
@@ -139,6 +141,29 @@ def test_a_task_is_left_alone_until_the_loop_ends(night: Project) -> None:
         assert plan is None
         return
     assert len(left) == 1
-    assert "left alone" in told(night, 2)
-    assert left[0] in told(night, 2)
+    if night.example.name in ("bmalph", "snarktank"):  # nothing else is open
+        assert (night.begun(), night.status()["ended"]["reason"]) == (1, "plan_complete")
+    else:
+        assert "left alone" in told(night, 2)
+        assert left[0] in told(night, 2)
     assert night.run("tell", "--skip-task").returncode == 1, "no loop is at work"
+
+
+@pytest.mark.parametrize("name", ["plain", "bmalph", "frankbria"])
+def test_a_loop_is_complete_when_all_but_the_tasks_left_alone_are_done(
+    name: str, make_project: MakeProject
+) -> None:
+    """The plan stays as it is: the box is open at the end."""
+    night = make_project(name)
+    plan = next((each for each in night.example.kind.plan.files if (night.path / each).is_file()), "@fix_plan.md")
+    night.write(plan, "# Plan\n\n- [ ] one\n- [ ] two\n- [ ] three\n")
+    night.turns(night.held, f"touched; sed -i 's/\\[ \\] t/[x] t/' {plan}; say 'Worked on them.'", otherwise="work")
+    loop = night.start("--max-iterations", "6")
+    night.wait_until_up()
+    assert night.run("tell", "--skip-task").returncode == 0
+    night.let_go()
+    assert loop.finished() == 0, loop.said
+    assert night.begun() == 2, loop.said
+    assert night.status()["ended"]["reason"] == "plan_complete"
+    assert "left alone, as its user has asked: one" in loop.said + night.logged()
+    assert "- [ ] one\n- [x] two\n- [x] three\n" in (night.path / plan).read_text()

@@ -89,7 +89,8 @@ def read_sections(text: str, optional: Iterable[str]) -> Plan:
         pieces[aside_too].append(line)
     needed, aside = (parse_plan("\n".join(pieces[each])) for each in (False, True))
     done = needed.done + aside.done
-    return Plan(done, needed.total + aside.done, needed.next_task or aside.next_task, aside.total - aside.done)
+    left, following = aside.total - aside.done, needed.next_task or aside.next_task
+    return Plan(done, needed.total + aside.done, following, left, needed.open)
 
 
 def read_plan(project: Path, optional: str) -> Plan | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.loop.plan import FENCE, Plan
+from bridge.loop.plan import FENCE, Plan, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,9 +82,7 @@ def read(text: str) -> Plan | None:
     items = next((found for form in (_boxes, _statuses, _signs, _bullets) if (found := list(form(text)))), None)
     if items is None:
         return None
-    return Plan(
-        sum(each.done for each in items), len(items), next((each.title for each in items if not each.done), None)
-    )
+    return plan_of([(each.done, each.title) for each in items])
 
 
 def aside(text: str) -> set[int]:

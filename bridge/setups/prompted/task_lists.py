@@ -143,9 +143,8 @@ def plan_in(text: str, name: str) -> Plan | None:
     if isinstance(root.value, dict) and not any(key in root.value for key in LISTS):
         return None
     entries = read_entries(text, name)
-    following = next(iter(in_order(entries)), None)
-    done = sum(each.done for each in entries)
-    return Plan(done, len(entries), following.label if following else None)
+    left = tuple(each.label for each in in_order(entries))
+    return Plan(len(entries) - len(left), len(entries), next(iter(left), None), open=left)
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
