@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.patterns import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+_CLOSING = lazy(
+    r"(?i)(\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+)(?=(?:[\w.-]+/[\w.-]+)?#\d|GH-\d|https?://)"
+)
 
 
 def plural(number: int, noun: str, several: str = "") -> str:
@@ -74,6 +80,15 @@ def one_line(text: str, most: int | None = None) -> str:
     """
     shown = " ".join(tame(text).split())
     return shown if most is None or len(shown) <= most else f"{shown[: most - 3]}..."
+
+
+def closing_nothing(text: str) -> str:
+    """Foreign text for a commit or the title of a pull request: no word in it closes an issue when that is pushed.
+
+    >>> closing_nothing("Fixes #3, and resolved: me/app#4; fix the parser (#5)")
+    'Fixes issue #3, and resolved: issue me/app#4; fix the parser (#5)'
+    """
+    return _CLOSING.sub(r"\1issue ", text)
 
 
 def columns(rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:

@@ -31,6 +31,7 @@ from bridge.swarm.trees import (
     resolve,
 )
 from bridge.turn.check import run_check
+from bridge.wording import closing_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -195,7 +196,8 @@ class MergeQueue:
         in_merge = self.pulls is None and (git.folder / "MERGE_HEAD").exists()
         if not in_merge and git.run("diff", "--cached", "--quiet", "HEAD").ok:
             return Merged("nothing to merge", "the task changed nothing", unticked=unticked)
-        message = f"Merge task {task.task.id}: {task.task.title}\n\nSwarm {self._record.run}, branch {task.branch}."
+        title = closing_nothing(task.task.title)
+        message = f"Merge task {task.task.id}: {title}\n\nSwarm {self._record.run}, branch {task.branch}."
         done = git.run("commit", "--quiet", "-m", message, env=git.identity())
         commit = git.head()
         if not done.ok or commit == before:

@@ -26,7 +26,7 @@ from bridge.swarm.transport import QUIET, bare, receive
 from bridge.swarm.trees import clean_environment, common_folder, is_within, why
 from bridge.tasks.back import code
 from bridge.tasks.github import GH
-from bridge.wording import one_line, tame
+from bridge.wording import closing_nothing, one_line, tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -159,7 +159,11 @@ class PullRequests:
     def _create(self, task: TaskRecord, branch: str, base: str) -> dict[str, Any]:
         record = self._record
         words = ["pr", "create", f"--repo={record.repository}", f"--head={branch}", f"--base={base}"]
-        words += [f"--title={one_line(task.task.title, 200)}", "--body-file=-", *["--draft"] * record.draft]
+        words += [
+            f"--title={closing_nothing(one_line(task.task.title, 200))}",
+            "--body-file=-",
+            *["--draft"] * record.draft,
+        ]
         done = GH.run(self._git.top, words, body(record, task, base))
         # Also where it failed: the answer may have been lost, and the pull request be there.
         if (found := self.find(branch)) is not None:

@@ -37,18 +37,19 @@ def test_issues_are_worked_on_told_and_closed(project: Project, gh: Gh) -> None:
     gh.add("Second", "Depends on #2", ["P0"])
     gh.add(EVIL, EVIL, ["P1"])
     gh.add("Not now", labels=["later"])
-    gh.add("Waits", "blocked by #3", ["P2"])
+    gh.add("Fixes #3", "blocked by #3", ["P2"])
     words = ("--from", "github:acme/app", "--write-back", "close")
     gh.set_issue(3, state="CLOSED")
     gh.fail("network", "comment", after=True)
     done = project.swarm("run", "-j", "1", *words)
     assert done.returncode == 0, done.stderr
     assert project.started()[0] == "2-label-x-touch-notes-evil"
-    assert sorted(project.started()[1:]) == ["1-second", "4-waits"]
+    assert sorted(project.started()[1:]) == ["1-second", "4-fixes-3"]
     for number in (1, 2, 4):
         (comment,) = gh.issue(number)["comments"]
         assert "ralph-bridge: done" in comment["body"]
         assert gh.issue(number)["state"] == "CLOSED"
+    assert "4-fixes-3: Fixes issue #3\n" in project.git("log", "--format=%B", project.seen()["branch"])
     plan = (project.notes / "2-label-x-touch-notes-evil.md").read_text()
     assert plan.count("- [ ]") == 1
     assert "Others wrote it" in plan
