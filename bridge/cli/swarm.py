@@ -104,7 +104,7 @@ _above_zero = click.FloatRange(0, min_open=True)
 @click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
 @click.option("--check-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
               help="That the check may take.")  # fmt: skip
-@click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end.")
+@click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end; see --pull-requests.")
 @click.option("--pull-requests", is_flag=True,
               help="Merge nothing here: push each branch to origin, and open a pull request by gh, into --into or"
               " else the branch that is checked out.")  # fmt: skip
@@ -145,8 +145,8 @@ def run(context: click.Context, /, **given: Any) -> int:
 
         ralph-bridge swarm run -j 4 --check 'make test' --max-cost 20 -- --max-iterations 10 --max-cost 2
 
-    Exit codes: 0 all merged; 1 something isn't (listed, with its branch and what can be done); 2 usage or
-    configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
+    Exit codes: 0 all merged, or proposed; 1 something isn't (listed, with its branch and what can be done); 2 usage
+    or configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
     """
     from bridge.loop.notify import notifying
     from bridge.swarm.opening import Swarm
@@ -190,7 +190,8 @@ def run(context: click.Context, /, **given: Any) -> int:
 @run_option
 @project_option
 @jobs_option
-@click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict.")
+@click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict,"
+              " 'check failed', closed.")  # fmt: skip
 @run_options("max_cost", "max_tokens", max_cost="Another cap than before.", max_tokens="Another cap than before.")
 @notify_options
 @executor_option

@@ -164,7 +164,7 @@ class PullRequests:
             "--body-file=-",
             *["--draft"] * record.draft,
         ]
-        done = GH.run(self._git.top, words, body(record, task, base))
+        done = GH.run(self._git.top, words, body(record, task, base), apart=True)
         # Also where it failed: the answer may have been lost, and the pull request be there.
         if (found := self.find(branch)) is not None:
             return found

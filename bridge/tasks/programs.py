@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import SourceUnavailable
@@ -37,8 +39,15 @@ class Program:
     install: str
     trouble: Mapping[str, tuple[str, str]]
 
-    def run(self, project: Path, words: Sequence[str], stdin: str = "") -> Ran:
+    def run(self, project: Path, words: Sequence[str], stdin: str = "", *, apart: bool = False) -> Ran:
         """Run it in a project's folder, whatever comes of it.
+
+        Args:
+            project: the folder.
+            words: behind its name.
+            stdin: what it reads.
+            apart: in an empty folder instead: some commands ask git for the status of where they are, and git runs
+                what a repository's configuration names (``core.fsmonitor``).
 
         Raises:
             SourceUnavailable: it isn't there, takes too long, or prints too much.
@@ -48,7 +57,10 @@ class Program:
             raise SourceUnavailable(f"{self.name} isn't on PATH\n  next: {self.install}")
         env = {name: value for name, value in os.environ.items() if name not in _NOT_THEIRS} | _ENVIRONMENT
         data = stdin.encode("utf-8", "replace")
-        ran = ask([path, *words], cwd=project, env=env, stdin=data, patience=_PATIENCE, most=_MOST)
+        with TemporaryDirectory(prefix="ralph-bridge-") if apart else nullcontext(project) as folder:
+            if apart:  # nor one in a folder above
+                env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(os.path.realpath(folder))
+            ran = ask([path, *words], cwd=folder, env=env, stdin=data, patience=_PATIENCE, most=_MOST)
         command = self._named(words)
         if ran.status == TOO_LONG:
             raise SourceUnavailable(

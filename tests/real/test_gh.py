@@ -167,6 +167,7 @@ def test_a_pull_request_is_opened_and_found_again(github: type[_GitHub], tmp_pat
         "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@e", "commit", "-q", "--allow-empty", "-m", "one"
     )
     git("-C", str(folder), "push", "-q", str(origin), "main")
+    git("-C", str(folder), "config", "core.fsmonitor", f"touch {tmp_path}/ran; false")  # gh asks git for the status
     repository = Repository(folder)
     task = TaskRecord(Task("07-x", "--web $(id)", "Do it."), branch="ralph/task/r/07-x", merge=repository.head())
     record = SwarmRecord(
@@ -192,6 +193,7 @@ def test_a_pull_request_is_opened_and_found_again(github: type[_GitHub], tmp_pat
         "main",
         task.pull_branch,
     )
+    assert not (tmp_path / "ran").exists()
     assert git("-C", str(origin), "rev-parse", f"refs/heads/{task.pull_branch}") == task.merge
 
 
