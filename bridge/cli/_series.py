@@ -54,13 +54,14 @@ def run_series(
     project = setup.project if setup is not None else folder
     note = cache(lambda line: say(f"note: {line}"))  # a source that is read anew says the same again
     asked = Asked(project=project, plan=kind.plan, filters=filters, tell=note)
+    opened = open_source(source, asked)
     series = Series(
         kind=kind,
         setup=setup,
         project=project,
         options=options,
-        source=open_source(source, asked),
-        name=source,
+        source=opened,
+        name=opened.lasting(source),
         how=write_back,
         stop_on_failure=stop_on_failure,
     )

@@ -118,7 +118,7 @@ class Swarm(EventStream[SwarmEnded]):
         observers(given.get("telemetry"), content=bool(given.get("telemetry_content")))
         chosen = _check_tasks(opened, tasks)
         _check_options(jobs, check_minutes, task_minutes)
-        how, closing = _check_source(opened, source, write_back, chosen)
+        how, closing, source = _check_source(opened, source, write_back, chosen)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
         caps = asked.over(read_caps(os.environ))  # what the environment caps is all of it, too
         caps.check(Path(given.get("driver") or given.get("agent") or "").stem)
@@ -153,7 +153,7 @@ class Swarm(EventStream[SwarmEnded]):
                 price_in=caps.price_in,
                 price_out=caps.price_out,
                 began=now,
-                source=source or "",
+                source=source,
                 write_back=how,
                 pull_requests=pull_requests,
                 draft=draft,
@@ -287,8 +287,8 @@ def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) 
 
 def _check_source(
     project: SwarmProject, source: str | None, write_back: str, tasks: Iterable[Task]
-) -> tuple[How, dict[str, str]]:
-    """What goes back, and by which words a pull request closes each task.
+) -> tuple[How, dict[str, str], str]:
+    """What goes back, by which words a pull request closes each task, and what opens the source again.
 
     Raises:
         ConfigurationError: there is no such way, or no such source.
@@ -298,10 +298,10 @@ def _check_source(
         raise ConfigurationError(f"--write-back {write_back!r}: expected one of {', '.join(WRITE_BACK)}")
     if source is not None:
         opened = open_source(source, Asked(project=project.folder, plan=project.own.plan))
-        return how, {each.id: opened.closing(each) for each in tasks}
+        return how, {each.id: opened.closing(each) for each in tasks}, opened.lasting(source)
     if how != "none":
         raise ConfigurationError(f"--write-back {how}: to where?\n  next: name the source of the tasks by --from")
-    return how, {}
+    return how, {}, ""
 
 
 def _check_names(project: SwarmProject, into: str | None) -> None:

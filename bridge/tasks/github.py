@@ -128,6 +128,9 @@ class _Issues(Source):
     def comment(self, task: Task, comment: str) -> None:
         self._comment(task, self._view(task.ref, "comments"), comment)
 
+    def lasting(self, name: str) -> str:
+        return f"{name.partition(':')[0]}:{self._repository}"
+
     def closing(self, task: Task) -> str:
         return f"Fixes {'/'.join(self._repository.split('/')[-2:])}{task.ref}"  # also from another repository
 

@@ -106,6 +106,14 @@ class Source(ABC):
         """Somebody works on it, and says how it goes; the same of saying so."""
         del task, comment
 
+    def lasting(self, name: str) -> str:
+        """What opens it again, whatever an agent changes in the project meanwhile, such as ``github:me/app``.
+
+        Args:
+            name: by which it was opened, such as ``github:``.
+        """
+        return name
+
     def closing(self, task: Task) -> str:
         """The words by which the merge of a pull request closes it, such as ``Fixes #69``; '': nothing does."""
         del task

@@ -75,8 +75,10 @@ class _GitHub(BaseHTTPRequestHandler):
         if "node(id:" in query:
             issue = next(each for each in self.issues.values() if each["id"] == given["id"])
             return {"node": {"comments": issue["comments"]}}
-        end = {"hasNextPage": False, "endCursor": ""}
         nodes = [each for each in self.issues.values() if each["state"] == "OPEN"]
+        begin = int(given.get("endCursor") or 0)
+        end = {"hasNextPage": begin + 100 < len(nodes), "endCursor": str(begin + 100)}
+        nodes = nodes[begin : begin + 100]
         if "search(" in query:
             found = {"issueCount": len(nodes), "nodes": nodes, "pageInfo": end}
             return {"search": found, "repository": {"hasIssuesEnabled": True}}
@@ -199,6 +201,12 @@ def test_a_pull_request_is_opened_and_found_again(github: type[_GitHub], tmp_pat
 
 def git(*words: str) -> str:
     return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_many_issues_come_by_the_page(github: type[_GitHub], tmp_path: Path) -> None:
+    github.issues.update((number, an_issue(number, "T", "")) for number in range(3, 251))
+    assert len(open_source("github:acme/app", Asked(project=tmp_path / "..")).tasks()) == 250
+    assert sum("query IssueList" in each for each in github.asked) == 3
 
 
 def test_filters_go_to_its_search(github: type[_GitHub], tmp_path: Path) -> None:

@@ -57,6 +57,20 @@ def test_issues_are_worked_on_told_and_closed(project: Project, gh: Gh) -> None:
     assert "evil" not in {each.name for folder in (project.path, project.notes) for each in folder.iterdir()}
 
 
+def test_an_agent_that_changes_the_remotes_changes_nobody_who_is_told(project: Project, gh: Gh) -> None:
+    gh.add("One")
+    repositories = gh.store["repositories"]
+    gh.change(repositories={**repositories, "mallory/trap": repositories["acme/app"]})
+    project.git("remote", "add", "origin", "https://github.com/acme/app.git")
+    project.write("../bin/my-cli", CLI + "git remote set-url origin https://github.com/mallory/trap.git\n", 0o755)
+    done = project.swarm("run", "--from", "github:", "--write-back", "close")
+    assert done.returncode == 0, done.stderr
+    assert project.git("remote", "get-url", "origin").endswith("trap.git")
+    assert project.seen()["source"] == "github:acme/app"
+    assert gh.issue(1)["state"] == "CLOSED"
+    assert gh.store["repositories"]["mallory/trap"]["issues"]["1"]["comments"] == []
+
+
 def test_a_host_that_is_killed_tells_each_issue_once(project: Project, gh: Gh) -> None:
     for title in ("One", "Two", "Three"):
         gh.add(title)
