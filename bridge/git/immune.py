@@ -110,10 +110,15 @@ def program(env: Mapping[str, str], project: str | os.PathLike[str]) -> str:
 
 def outside(name: str, env: Mapping[str, str], project: str | os.PathLike[str]) -> str | None:
     """Find a program on PATH, but for folders that depend on where one stands, or lie in a project."""
+    path = path_outside(env, project)
+    return shutil.which(name, path=path) if path else None
+
+
+def path_outside(env: Mapping[str, str], project: str | os.PathLike[str]) -> str:
+    """PATH without such folders; '' where nothing is left."""
     top = os.path.realpath(project)
-    folders = [
+    return os.pathsep.join(
         each
         for each in env.get("PATH", os.defpath).split(os.pathsep)
         if os.path.isabs(each) and not f"{os.path.realpath(each)}/".startswith(f"{top}/")
-    ]
-    return shutil.which(name, path=os.pathsep.join(folders)) if folders else None
+    )

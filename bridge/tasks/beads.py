@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, SourceUnavailable
 from bridge.records import as_array, as_object
 from bridge.tasks.back import mark_of
 from bridge.tasks.model import ID, USUAL, Asked, NothingOpen, Source, SourceKind, Task
@@ -31,6 +32,7 @@ _TEXTS = {
     "acceptance_criteria": "## Acceptance criteria",
     "notes": "## Notes",
 }
+_HOOKS = ("on_create", "on_update", "on_close")
 # What holds other issues together, or is no work; `bd ready` speaks of them, too.
 _NO_WORK = {
     "epic",
@@ -81,22 +83,33 @@ class _Issues(Source):
         return self._task(self._show(ref))
 
     def begun(self, task: Task) -> None:
-        self._rows("update", task.ref, "--status=in_progress")
+        self._change("update", task.ref, "--status=in_progress", "--json")
 
     def done(self, task: Task, comment: str, *, close: bool) -> None:
         self._comment(task, comment)
         if close and self._show(task.ref).get("status") != "closed":
-            self._rows("close", task.ref, "--reason=ralph-bridge: done")
+            self._change("close", task.ref, "--reason=ralph-bridge: done", "--json")
 
     def failed(self, task: Task, comment: str) -> None:
         self._comment(task, comment)
         if self._show(task.ref).get("status") == "in_progress":
-            self._rows("update", task.ref, "--status=open")
+            self._change("update", task.ref, "--status=open", "--json")
 
     def _comment(self, task: Task, comment: str) -> None:
         mark = mark_of(comment) or comment.strip()
         if not any(str(each.get("text")).startswith(mark) for each in self._rows("comments", task.ref)):
-            BD.ask(self._asked.project, ["comments", "add", task.ref, "--json", "--", comment])
+            self._change("comments", "add", task.ref, "--json", "--", comment)
+
+    def _change(self, *words: str) -> None:
+        """Change something, unless bd would run what an agent may have written."""
+        for row in self._rows("where"):
+            hooks = os.path.join(str(row.get("path")), "hooks")
+            if planted := [each for each in _HOOKS if os.path.lexists(os.path.join(hooks, each))]:
+                raise SourceUnavailable(
+                    f"{hooks}/{planted[0]}: bd would run it here, and an agent may have written it\n"
+                    "  next: look at it, and move it away"
+                )
+        BD.ask(self._asked.project, words)
 
     def _rows(self, *words: str) -> list[dict[str, Any]]:
         """Ask for a list; newer versions have it in an envelope."""

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import SourceUnavailable
-from bridge.git.immune import outside
+from bridge.git.immune import outside, path_outside
 from bridge.process.ask import TOO_LONG, TOO_MUCH, Ran, ask
 from bridge.records import as_object, parse_json
 from bridge.wording import one_line
@@ -56,6 +56,7 @@ class Program:
         if path is None:
             raise SourceUnavailable(f"{self.name} isn't on PATH\n  next: {self.install}")
         env = {name: value for name, value in os.environ.items() if name not in _NOT_THEIRS} | _ENVIRONMENT
+        env["PATH"] = path_outside(os.environ, project)  # it runs git
         data = stdin.encode("utf-8", "replace")
         with TemporaryDirectory(prefix="ralph-bridge-") if apart else nullcontext(project) as folder:
             if apart:  # nor one in a folder above

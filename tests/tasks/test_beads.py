@@ -148,3 +148,20 @@ def test_what_is_done_is_said_and_closed_once(bd: Beads, project: Path) -> None:
         opened.again("bd-9")
     with pytest.raises(ConfigurationError, match="is no issue"):
         opened.again("--all")
+
+
+def test_hooks_that_an_agent_may_have_written_are_not_run(bd: Beads, project: Path) -> None:
+    bd.add("bd-1")
+    opened = source(project)
+    (task,) = opened.tasks()
+    hook = project / ".beads" / "hooks" / "on_close"
+    hook.parent.mkdir(parents=True)
+    hook.symlink_to("anywhere")
+    with pytest.raises(SourceUnavailable, match="on_close: bd would run it here"):
+        opened.begun(task)
+    with pytest.raises(SourceUnavailable, match="on_close: bd would run it here"):
+        opened.done(task, "x", close=True)
+    assert (bd.issue("bd-1")["status"], bd.issue("bd-1")["comments"]) == ("open", [])
+    hook.unlink()
+    opened.done(task, "x", close=True)
+    assert bd.issue("bd-1")["status"] == "closed"

@@ -28,6 +28,7 @@ FLAGS = {
     "update": "-s/--status= -p/--priority= --title= -t/--type= -a/--assignee= -d/--description= --notes="
     " --append-notes= --add-label=[] --remove-label=[] --set-labels=[] --parent= --claim --session=",
     "close": "-r/--reason= --reason-file= -f/--force --continue --no-auto --suggest-next --claim-next --session=",
+    "where": "",
     "comments": "--local-time",
     "comments add": "-f/--file= -a/--author=",
 }
@@ -46,6 +47,7 @@ def main(path: str, words: list[str]) -> str:
             "show": _show,
             "update": _update,
             "close": _close,
+            "where": _where,
             "comments": _comments,
             "comments add": _comment,
         }[command]
@@ -126,6 +128,11 @@ def _list(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> str:
 
 def _ready(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> str:
     return _list(store, {"--limit": "100", **flags, "--ready": True}, rest)
+
+
+def _where(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> str:
+    del flags, rest
+    return _json({"path": os.path.abspath(".beads"), "prefix": "bd", "schema_version": 1, **store.get("where", {})})
 
 
 def _found(store: dict[str, Any], flags: dict[str, Any], rest: list[str]) -> dict[str, Any]:
