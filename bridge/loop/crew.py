@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from bridge import timestamps
-from bridge.amounts import whole
+from bridge.amounts import amount, whole
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import MARGIN, Decision, LoopState, Verdict, session_after
 from bridge.session_id import validate_session_id
 from bridge.stream.analysis import Limit, PermanentReason, is_overload
-from bridge.wording import one_line, plural
+from bridge.wording import one_line, plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.caps import Caps
     from bridge.loop.plan import Plan
+    from bridge.loop.records import TurnRecord
     from bridge.loop.settings import LoopSettings
     from bridge.turn.tool import Tool
 
@@ -55,11 +56,14 @@ class Candidate(NamedTuple):
         name: as records call it, such as ``driver codex@gpt-5:high``.
         open: loads it for the settings of a loop, and sees whether its CLI is there; raises BridgeError.
         prices: US dollars per million tokens, in and out, where it tells no cost; None: those of the loop.
+        max_cost, max_tokens: that it may use in a run, in US dollars, and in and out; None: any.
     """
 
     name: str
     open: Callable[[LoopSettings], AbstractContextManager[Tool]]
     prices: tuple[float, float] | None = None
+    max_cost: float | None = None
+    max_tokens: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,7 @@ class Standing:
         probes: how often in a row it was at a limit without a known end.
         overloads: turns in a row that its provider was overloaded in; since when, in seconds since the epoch.
         failures: failed turns in a row.
+        cost, tokens: used in this run, and in those that it goes on with.
     """
 
     session: str | None = None
@@ -111,12 +116,14 @@ class Standing:
     overloads: int = 0
     overloaded_since: float = 0.0
     failures: int = 0
+    cost: float = 0.0
+    tokens: float = 0.0
 
     def after(self, outcome: Outcome, now: float) -> Standing:
         """Say how it stands after a turn of its own; `now` in seconds since the epoch."""
         session = session_after(LoopState(session_id=self.session, failures=self.failures), outcome)
         if outcome.failure is None:
-            return Standing(session=session)
+            return Standing(session=session, cost=self.cost, tokens=self.tokens)
         overloaded = not outcome.timed_out and is_overload(said(outcome))
         after = replace(
             self,
@@ -242,6 +249,17 @@ class Crew:
         caps = self._settings.caps
         return caps if prices is None else replace(caps, price_in=prices[0], price_out=prices[1])
 
+    def check(self) -> None:
+        """See whether each tool tells what its caps are about.
+
+        Raises:
+            bridge.errors.ConfigurationError: one doesn't.
+        """
+        for name in self.names:
+            self.caps(name).check(name)
+        for each in self._reserves.candidates:
+            replace(self.caps(each.name), max_cost=each.max_cost, max_tokens=each.max_tokens).check(each.name)
+
     @property
     def names(self) -> Sequence[str]:
         return [*self._tools]
@@ -256,7 +274,28 @@ class Crew:
     def choose(self, plan: Plan | None, now: float) -> str | None:
         """Name the tool of the next turn; None: all are at a limit."""
         self._attempts = self._attempts.at((plan.next_task or "") if plan is not None else "")
-        return next((name for name in self._order() if self._standings[name].until <= now), None)
+        return next((name for name in self._order() if self._is_free(name, now)), None)
+
+    def spent(self, record: TurnRecord) -> None:
+        """Add what a turn of its tool has used."""
+        name = record.tool.partition(" in ")[0]
+        if not record.kind and (stands := self._standings.get(name)) is not None:
+            tokens = (record.input_tokens or 0) + (record.output_tokens or 0)
+            cost = stands.cost + (record.cost_usd or 0)
+            self._standings[name] = replace(stands, cost=cost, tokens=stands.tokens + tokens)
+
+    def _used_up(self, name: str) -> str:
+        """Say which cap of its own a tool has reached; ''."""
+        stands = self._standings[name]
+        for each in self._reserves.candidates if name != self.own.name else ():
+            if each.name == name and each.max_cost is not None and stands.cost >= each.max_cost:
+                return f"{name} has spent {usd(stands.cost)} of its {usd(each.max_cost)}"
+            if each.name == name and each.max_tokens is not None and stands.tokens >= each.max_tokens:
+                return f"{name} has used {stands.tokens:,.0f} of its {each.max_tokens:,.0f} tokens"
+        return ""
+
+    def _is_free(self, name: str, now: float) -> bool:
+        return self._standings[name].until <= now and not self._used_up(name)
 
     def _order(self) -> list[str]:
         hard = [self._reserves.escalate.name] if self._reserves.escalate and self._attempts.hard else []
@@ -277,11 +316,15 @@ class Crew:
 
     def wait(self, now: float) -> Decision | None:
         """Give the wait for the limit that ends first, where all are at one; None: there is a tool."""
-        if self.alone or any(self._standings[name].until <= now for name in self._order()):
+        if self.alone or any(self._is_free(name, now) for name in self._order()):
             return None
-        first = min(self._order(), key=lambda name: self._standings[name].until)
+        used_up = [*filter(None, map(self._used_up, self._order()))]
+        first = min(
+            (name for name in self._order() if not self._used_up(name)),
+            key=lambda name: self._standings[name].until,
+        )
         stands = self._standings[first]
-        detail = f"all tools are at a limit; {first} is the first to be back: {stands.why}"
+        detail = "; ".join((f"all tools are at a limit; {first} is the first to be back: {stands.why}", *used_up))
         return Decision(Verdict.CONTINUE, "api_limit", detail, stands.until - now)
 
     def took(self, name: str, outcome: O, now: float, *, own_session: str | None) -> O:
@@ -335,6 +378,8 @@ class Crew:
                     "until": timestamps.iso(each.until) if each.until else None,
                     "why": each.why,
                     "probes": each.probes,
+                    "cost_usd": each.cost,
+                    "tokens": each.tokens,
                 }
                 for name, each in self._standings.items()
             },
@@ -346,8 +391,14 @@ class Crew:
             },
         }
 
-    def take_over(self, found: Mapping[str, Any] | None, now: float) -> None:
-        """Go on from what an earlier run has kept, which anybody may have written to since."""
+    def take_over(self, found: Mapping[str, Any] | None, now: float, *, goes_on: bool) -> None:
+        """Go on from what an earlier run has kept, which anybody may have written to since.
+
+        Args:
+            found: what it has kept.
+            now: seconds since the epoch.
+            goes_on: what its tools have used counts for this run, too.
+        """
         tools = (found or {}).get("tools")
         for name, each in tools.items() if isinstance(tools, dict) else ():
             if name in self._standings and isinstance(each, dict):
@@ -357,6 +408,8 @@ class Crew:
                     until=min(until, now + _FARTHEST),
                     why=one_line(str(each.get("why") or ""), 200),
                     probes=min(whole(each.get("probes")) or 0, len(PROBES)),
+                    cost=float(amount(each.get("cost_usd")) or 0) if goes_on else 0.0,
+                    tokens=float(amount(each.get("tokens")) or 0) if goes_on else 0.0,
                 )
         attempts = (found or {}).get("attempts")
         if isinstance(attempts, dict):

@@ -156,8 +156,7 @@ class _Loop(Generic[S, O]):
         facts = {"project": str(self.settings.project), "tool": self._shown(self.tool.name)}
         self.observers = Observers(Notifier(facts, self.settings.env or os.environ))
         with self.crew, self.reviewer or nullcontext(), self.active:
-            for name in self.crew.names:
-                self.crew.caps(name).check(name)
+            self.crew.check()
             left: tuple[str, ...] = ()
             if self.settings.box is not None:  # before its records are begun, which name it
                 self.active.uses(self._shown(self.active.tool))
@@ -165,7 +164,8 @@ class _Loop(Generic[S, O]):
             self._observed()
             self.store.open(self.active, self.state)
             if not self.crew.alone:
-                self.crew.take_over(read_object(self.store.folder / CREW), self._now())
+                goes_on = self.active.before is not None and self.active.before.cut_off
+                self.crew.take_over(read_object(self.store.folder / CREW), self._now(), goes_on=goes_on)
             self.gates.take_over(read_object(self.store.folder / REVIEW))
             before = self.active.before
             self.inbox.begin(goes_on=before is not None and before.end is None)
@@ -565,6 +565,7 @@ class _Loop(Generic[S, O]):
         resumed = outcome is not None and outcome.resumed
         caps = self.crew.caps(record.tool.partition(" in ")[0] or self.tool.name)
         record = self.tally.add(record, usage, self.clock.now(), resumed=resumed, caps=caps)
+        self.crew.spent(record)
         self.active.spends(self.tally.spent)
         self._record(TurnRecorded(record, usage))
         return record

@@ -98,6 +98,8 @@ class ToolSettings:
     Attributes:
         price_in, price_out: US dollars per million tokens, where it tells no cost.
         allowed_tools, permission_mode: that its driver goes by; '': as it does by itself.
+        max_cost, max_tokens: that it may use in a run, in US dollars, and in and out.
+        prompt: the file that its turns get in place of the loop's, in the project; '': the loop's.
         set: globals for its script.
     """
 
@@ -105,6 +107,9 @@ class ToolSettings:
     price_out: float | None = None
     allowed_tools: str = ""
     permission_mode: str = ""
+    max_cost: float | None = None
+    max_tokens: float | None = None
+    prompt: str = ""
     set: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -225,7 +230,13 @@ def candidate(spec: ToolSpec, env: Mapping[str, str], *, reads_only: bool = Fals
     from bridge.loop.crew import Candidate
 
     own = tool_settings(env, spec)
-    return Candidate(spec.name, lambda loop: _open_tool(spec, own, loop, reads_only=reads_only), own.prices)
+    return Candidate(
+        spec.name,
+        lambda loop: _open_tool(spec, own, loop, reads_only=reads_only),
+        own.prices,
+        own.max_cost,
+        own.max_tokens,
+    )
 
 
 @contextmanager
@@ -240,6 +251,12 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
         bridge.errors.BridgeError: it can't be loaded, or its CLI isn't there.
     """
     loop = replace(loop, arguments=(), stdin=False, model=spec.model)
+    given = "" if reads_only else own.prompt  # a review has its own
+    if given and not (loop.project / given).is_file():
+        raise ConfigurationError(
+            f"the prompt of {spec.name}: there is no file {given} in {loop.project}\n"
+            f'  next: make it, or take `prompt` out of [tools."{spec.kind}:{spec.script}"] in config.toml'
+        )
     with TemporaryDirectory(prefix="ralph-bridge-") as folder:
         if spec.kind == "agent":
             from bridge.setups.plain.opening import agent_of
@@ -248,7 +265,7 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
             with agent_of(loop.project, spec.script, own.set, timeout=loop.hook_seconds) as agent:
                 tool = AgentTool(agent, loop)
                 tool.require_program()
-                yield Guest(tool, spec.name, Path(folder))
+                yield Guest(tool, spec.name, Path(folder), prompt=given)
             return
         from bridge.driver import Driver
         from bridge.process.argv import resolve
@@ -265,7 +282,8 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
             if not (loop.box and loop.box.has_programs):
                 resolve(argv, cwd=loop.project, env=loop.environment)
             name = replace(spec, model="").name
-            yield Guest(DriverTool(driver, loop, name), spec.name, Path(folder), reads_only=reads_only)
+            tool_of = DriverTool(driver, loop, name)
+            yield Guest(tool_of, spec.name, Path(folder), prompt=given, reads_only=reads_only)
 
 
 class Guest(Tool):
@@ -275,11 +293,15 @@ class Guest(Tool):
         tool: runs the turns.
         name: as records call it.
         folder: for what the loop has no file for.
+        prompt: the file that it is given in place of the loop's; '': the loop's.
         reads_only: its CLI writes nothing, as far as that has an option about it.
     """
 
-    def __init__(self, tool: DriverTool | AgentTool, name: str, folder: Path, *, reads_only: bool = False) -> None:
+    def __init__(
+        self, tool: DriverTool | AgentTool, name: str, folder: Path, *, prompt: str = "", reads_only: bool = False
+    ) -> None:
         self.name = name
+        self._prompt = prompt
         self._reads_only = reads_only
         self._tool = tool
         self._folder = folder
@@ -303,6 +325,8 @@ class Guest(Tool):
     def _in_its_form(self, request: TurnRequest) -> TurnRequest:
         from bridge.turn.agent import AgentTool
 
+        if self._prompt:
+            request = replace(request, prompt=self._prompt)
         if isinstance(self._tool, AgentTool):  # whose prompt is all that it gets
             words = "\n\n".join(filter(None, (request.context, request.added)))
             return replace(request, context="", added=words)

@@ -215,12 +215,12 @@ def test_the_next_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
     turn(crew, until(3600), plan=plan("a"))
     crew.took("second", WELL, NOW, own_session=None)
     later = crew_of(tmp_path, "second", escalate="strong", after=1)
-    later.take_over(crew.document(), NOW)
+    later.take_over(crew.document(), NOW, goes_on=True)
     assert later.document() == crew.document() | {"at_work": "own"}
     assert later.choose(plan("a"), NOW) == "strong"
     assert later.session("second", None) == "new"
     other = crew_of(tmp_path, "elsewhere")
-    other.take_over(crew.document(), NOW)
+    other.take_over(crew.document(), NOW, goes_on=True)
     assert other.choose(None, NOW) == "elsewhere"
 
 
@@ -238,7 +238,7 @@ FORGED = [
 )
 def test_whatever_somebody_else_wrote_there_is_read_with_bounds(tmp_path: Path, found: Any) -> None:
     crew = crew_of(tmp_path, "second", escalate="strong", after=2)
-    crew.take_over(found, NOW)
+    crew.take_over(found, NOW, goes_on=True)
     assert crew.session("second", None) is None
     assert crew.choose(None, NOW + 9 * 86_400) == "own"
     wait = crew.wait(NOW)

@@ -282,3 +282,19 @@ def test_each_loop_of_a_swarm_has_them(make_project: MakeProject) -> None:
     (record,) = (night.kept / "trees").rglob("turns.jsonl")
     said = [json.loads(line)["tool"] for line in record.read_text().splitlines()]
     assert said == ["driver claude-code", "driver codex"], done.stdout
+
+
+def test_bmalphs_own_review_is_its_own_tools_and_has_its_model(make_project: MakeProject) -> None:
+    """Behind a turn of another tool there is none, and the log says so."""
+    night = make_project("bmalph")
+    install(night)
+    night.write(".ralph/REVIEW_PROMPT.md", "Review it.\n")
+    night.turns("work", 'printf "%s\\n" "$@" > "$kept/turn.$turn/arguments"; say ok', "limited 600")
+    words = ("--model", "opus", "--fallback", "driver:codex", "--max-iterations", "3")
+    loop = night.start(*words, REVIEW_MODE="enhanced", REVIEW_INTERVAL="1")
+    assert loop.finished() == night.example.used_up, loop.said
+    review = night.of_turn(2, "arguments").splitlines()
+    assert "Review it." in review, loop.said
+    assert review[review.index("--model") + 1] == "opus"
+    assert "opus" not in (night.kept / "codex.1/arguments").read_text()
+    assert "no review behind a turn of driver codex" in loop.said + night.logged()

@@ -76,3 +76,40 @@ def test_a_stand_in_goes_by_its_own_settings_and_prices(tmp_path: Path) -> None:
         assert loop.finished() == 1, loop.said
         assert [each["cost_usd"] for each in night.turn_records()] == [0.25, 0.5]  # five tokens in
         assert "max_cost" in loop.said
+
+
+CAPPED = '[tools."driver:codex"]\nmax_tokens = 10\nprompt = "PROMPT.codex.md"\n'
+
+
+def test_a_stand_in_has_its_own_cap_and_prompt(tmp_path: Path) -> None:
+    """Behind its cap the loop waits for its own tool, and a run that was cut off goes on counting."""
+    config = tmp_path / "config/ralph-bridge/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(CAPPED)
+    with examples.project(examples.EXAMPLES["plain"], tmp_path / "own") as night:
+        install(night)
+        night.turns("limited 600")
+        words = ("--fallback", "codex", "--max-iterations", "4")
+        loop = night.start(*words, XDG_CONFIG_HOME=str(tmp_path / "config"))
+        assert loop.finished() == 2, loop.said
+        assert "the prompt of driver codex: there is no file PROMPT.codex.md" in loop.said
+        night.write("PROMPT.codex.md", "Of codex alone.\n")
+        for _ in range(2):
+            loop = night.start(*words, XDG_CONFIG_HOME=str(tmp_path / "config"))
+            seen = night.status_when(lambda seen: seen["state"] == "waiting")
+            assert "driver codex has used 11 of its 10 tokens" in seen["waiting"]["detail"], seen
+            loop.kill()
+            loop.finished()
+            assert [each["tool"] for each in night.turn_records()].count("driver codex") == 1
+        assert "Of codex alone." in (night.kept / "codex.1/arguments").read_text()
+
+
+def test_a_cap_that_nobody_can_hold_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "config/ralph-bridge/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[tools."driver:codex"]\nmax_cost = 1\n')
+    with examples.project(examples.EXAMPLES["plain"], tmp_path / "own") as night:
+        install(night)
+        loop = night.start("--fallback", "codex", XDG_CONFIG_HOME=str(tmp_path / "config"))
+        assert loop.finished() == 2, loop.said
+        assert "codex never tells what it costs" in loop.said

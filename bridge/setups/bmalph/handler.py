@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import records, timestamps
-from bridge.loop.events import ReviewEnded
+from bridge.loop.events import Notice, ReviewEnded
 from bridge.loop.plan import context_for
 from bridge.setups.bmalph import gates
 from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
@@ -117,7 +117,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
         self, state: BmalphState, outcome: BmalphOutcome, turn: Turn
     ) -> Generator[LoopEvent, None, BmalphState]:
         changes, mode = outcome.changes, self._settings.review_mode
-        if changes is None or mode == "off" or not isinstance(turn.tool, DriverTool):
+        if changes is None or mode == "off":
             return state
         facts = ReviewFacts(
             loop=turn.request.number,
@@ -129,6 +129,11 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
             dirty=changes.dirty,
         )
         if not review_due(mode, facts):
+            return state
+        if not isinstance(turn.tool, DriverTool):
+            yield Notice(
+                f"no review behind a turn of {turn.tool.name}: REVIEW_MODE has the loop's own driver review"
+            )
             return state
         for event in review(turn.tool.driver, self._settings, self.loop, turn, last_head=self._reviewed):
             if isinstance(event, ReviewEnded):
