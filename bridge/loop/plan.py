@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
 _BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
-WIDE_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
-"""What Wiggum mode counts: any bullet, any number; not in code fences."""
+WIDE_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
+"""What Wiggum mode counts: any bullet, any number; not in code fences. The text may have blanks at its end."""
 FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -97,7 +97,7 @@ class PlanItem:
     heading: str
 
 
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t#]*$")
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
 
 
 def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
@@ -117,7 +117,7 @@ def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
     at = 0
     while at < len(lines):
         if found := _HEADING.match(lines[at]):
-            heading = found[1]
+            heading = found[1].rstrip(" \t#")
         box = found_boxes.get(at)
         if box is None:
             at += 1

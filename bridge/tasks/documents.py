@@ -66,9 +66,9 @@ def _prose(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 # -- ralphex ------------------------------------------------------------------------------------------
 
-_TASK = re.compile(r"###\s+(Task|Iteration)\s+([^:]+?):\s*(.*?)\s*$")
+_TASK = re.compile(r"###\s+(Task|Iteration)\s+([^:]+?):\s*(.*)")
 _SECTION = re.compile(r"#{1,2}(?!#)")
-_EXAMPLE = re.compile(r"\[\s*[ xX]?\s*\]")
+_EXAMPLE = re.compile(r"\[\s*(?:[xX]\s*)?\]")
 
 
 def ralphex(text: str) -> list[Piece]:
@@ -91,7 +91,7 @@ def ralphex(text: str) -> list[Piece]:
         found.append(
             Piece(
                 name=name,
-                title=head[3] or name,
+                title=head[3].strip() or name,
                 text="\n".join(lines[start + 1 : end]).strip("\n"),
                 boxes=tuple(at for at, box in boxes.items() if box and not _EXAMPLE.search(box[1])),
             )
@@ -322,8 +322,8 @@ class _Plans(Documents):
 def _setting(asked: Asked, name: str) -> str:
     """A setting of ralphex in this project; '': it has none."""
     text = read_text(asked.project / ".ralphex" / "config") or ""
-    found = re.findall(rf"^[ \t]*{name}[ \t]*=[ \t]*(.*?)[ \t\r]*$", text, re.MULTILINE)
-    return str(found[-1]) if found else ""
+    found = re.findall(rf"^[ \t]*{name}[ \t]*=[ \t]*(.*)$", text, re.MULTILINE)
+    return str(found[-1]).strip() if found else ""
 
 
 def _open_feature(asked: Asked) -> Source:

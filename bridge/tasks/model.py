@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections import Counter
 from dataclasses import dataclass, fields
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from bridge import wording
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,63}")
 BAD_ID = "can't name a branch: letters, digits, `.`, `_` and `-`, at most 64"
 _LONGEST_TITLE = 100
+_MOST_TOLD = 20
 _MOST_NOTES = 10
 USUAL = 1_000
 """So many tasks of a tracker are read where nobody says how many."""
@@ -219,36 +222,34 @@ def check(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task
     """
     known = {task.id for task in tasks}
     problems = [f"id {name!r} {BAD_ID}" for name in known if not ID.fullmatch(name)]
-    lower = [task.id.lower() for task in tasks]  # a file system may not tell them apart
+    lower = Counter(task.id.lower() for task in tasks)  # a file system may not tell them apart
     for task in tasks:
         where = f"{locations[task.id]}: " if task.id in locations else ""
-        if lower.count(task.id.lower()) > 1:
+        if lower[task.id.lower()] > 1:
             problems.append(f"{where}id {task.id!r} comes twice")
-        problems += [
-            f"{where}{task.id} needs {need!r}, which is no task{likely(need, known)}"
-            for need in task.needs
-            if need not in known
-        ]
+        for need in task.needs:
+            if need not in known:
+                hint = likely(need, known) if len(problems) < _MOST_TOLD else ""
+                problems.append(f"{where}{task.id} needs {need!r}, which is no task{hint}")
     if not problems and (path := circle(tasks)):
         problems.append(f"these tasks wait for each other: {' → '.join(path)}")
     if problems:
-        raise ConfigurationError("\n  ".join(dict.fromkeys(problems)))
+        shown = list(dict.fromkeys(problems))
+        more = [f"and {len(shown) - _MOST_TOLD} more"] if len(shown) > _MOST_TOLD else []
+        raise ConfigurationError("\n  ".join(shown[:_MOST_TOLD] + more))
     return list(tasks)
 
 
 def circle(tasks: Iterable[Task]) -> list[str]:
-    """Give ids along a circle of needs; empty without one."""
+    """Give ids along a circle of needs, from the one that comes first of them; empty without one."""
     needs = {task.id: task.needs for task in tasks}
-    left = dict(needs)
-    while free := [name for name, wanted in left.items() if not any(each in left for each in wanted)]:
-        for name in free:
-            del left[name]
-    if not left:
-        return []
-    path = [next(iter(left))]
-    while (following := next(each for each in needs[path[-1]] if each in left)) not in path:
-        path.append(following)
-    return [*path[path.index(following) :], following]
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        path: list[str] = error.args[1][:0:-1]
+        first = path.index(next(name for name in needs if name in path))
+        return [*path[first:], *path[: first + 1]]
+    return []
 
 
 def one_line(text: str) -> str:

@@ -26,21 +26,18 @@ def ordered(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Ta
         ConfigurationError: as for `check`.
     """
     place = {task.id: number for number, task in enumerate(check(tasks, locations))}
-    by_urgency = sorted(tasks, key=lambda task: (_urgency(task), place[task.id]), reverse=True)
+    urgency = {task.id: (math.inf if task.priority is None else task.priority, place[task.id]) for task in tasks}
+    by_id = {task.id: task for task in tasks}
     found: dict[str, Task] = {}
-    left = list(by_urgency)
+    left = sorted(by_id, key=urgency.__getitem__, reverse=True)
     while left:
-        task = left.pop()
-        waiting = {need for need in task.needs if need not in found}
+        name = left.pop()
+        waiting = {need for need in by_id[name].needs if need not in found}
         if waiting:
-            left += [task, *(each for each in by_urgency if each.id in waiting)]
+            left += [name, *sorted(waiting, key=urgency.__getitem__, reverse=True)]
         else:
-            found.setdefault(task.id, task)
+            found.setdefault(name, by_id[name])
     return list(found.values())
-
-
-def _urgency(task: Task) -> float:
-    return math.inf if task.priority is None else task.priority
 
 
 def loosened(tasks: Sequence[Task]) -> tuple[list[Task], list[str]]:

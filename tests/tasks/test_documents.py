@@ -269,3 +269,14 @@ def test_no_link_leads_out_of_the_project(tmp_path: Path) -> None:
     with pytest.raises(BridgeError, match="leads out"):
         source(project, "speckit:").tasks()
     assert [each.title for each in source(project, "speckit:../outside.md").tasks()] == ["Do it"]
+
+
+def test_a_line_of_a_million_blanks_holds_nobody_up(tmp_path: Path) -> None:
+    gap = " " * 1_000_000
+    write(tmp_path, "a.md", f"### Task 1: a{gap}b\n- [ ] [{gap}\n- [ ] c\n- [ ] T001 [P]{gap}[US1]{gap}d{gap}e\n")
+    for kind, titles in {
+        "ralphex": ["a b"],
+        "speckit": ["d e"],
+        "openspec": ["[", "c", "T001 [P] [US1] d e"],
+    }.items():
+        assert [each.title for each in source(tmp_path, f"{kind}:a.md").tasks()] == titles

@@ -49,7 +49,8 @@ def read_items(text: str) -> Items:
     """
     boxes = list(WIDE_BOX.finditer(FENCE.sub("", text)))
     return Items(
-        tuple(each[2] for each in boxes if each[1] != " "), tuple(each[2] for each in boxes if each[1] == " ")
+        tuple(each[2].rstrip(" \t\r") for each in boxes if each[1] != " "),
+        tuple(each[2].rstrip(" \t\r") for each in boxes if each[1] == " "),
     )
 
 
