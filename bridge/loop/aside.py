@@ -94,14 +94,18 @@ class Aside:
             ProjectUnusable: one can't be put back.
         """
         away = {name: seen.what for name, seen in self._kept.items()} or self._read()
-        notes = []
+        users = {
+            name: self._kept.get(name) or (look(self._of(_USERS, name), most=_MOST) if what else Seen())
+            for name, what in away.items()
+        }
         for name in away if not done else ():
             now, left = look(os.path.join(self._project, name), most=_MOST), self._of(_TASKS, name)
-            if now.what == "file" and now.data is not None and not os.path.lexists(left):
+            # The user's own lies there where a kill came between; a second one, behind what was kept then.
+            if now.what == "file" and now.data is not None and now != users[name] and not os.path.lexists(left):
                 _put(left, now)
-        for name, what in away.items():
-            was = self._kept.get(name) or (look(self._of(_USERS, name), most=_MOST) if what else Seen())
-            if was.what != what or (what == "file" and was.data is None):
+        notes = []
+        for name, was in users.items():
+            if was.what != away[name] or (was.what == "file" and was.data is None):
                 notes.append(f"the copy of {name} that was kept is gone: it stays as the task has left it")
                 continue
             path = os.path.join(self._project, name)

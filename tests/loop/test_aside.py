@@ -110,6 +110,24 @@ def test_what_the_killed_task_has_made_of_its_files_comes_back_to_it_alone(proje
     as_it_was(project)
 
 
+@pytest.mark.parametrize("replaced", [(), ("plan.md",), tuple(FILES)])
+def test_a_kill_before_all_were_replaced_or_put_back_gives_no_task_the_users_plan(
+    project: Path, replaced: tuple[str, ...]
+) -> None:
+    aside(project).take("a", FILES)
+    if "plan.md" not in replaced:
+        (project / "plan.md").write_bytes(PLAN)
+    if "linked.md" not in replaced:
+        (project / "linked.md").unlink()
+        (project / "linked.md").symlink_to("real.md")
+    listed(project, **GONE)
+    aside(project).recover()
+    as_it_was(project)
+    aside(project).take("a", FILES)
+    assert (project / "plan.md").read_text() == "- [ ] the task\n"
+    assert (project / "linked.md").read_text() == "of the task\n"
+
+
 def test_a_forged_list_leads_nowhere(project: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("not yours\n")
     (project / ".git/hooks").mkdir(parents=True)

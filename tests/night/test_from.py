@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
+import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +50,7 @@ esac
 """
 SOURCE = "yaml:tasks.yaml"
 ISSUES = "github:acme/app"
+SEED = 29
 
 
 def words(night: Project, source: str = SOURCE) -> list[str]:
@@ -341,4 +345,36 @@ def test_in_a_box_the_agent_cannot_reach_what_is_kept(
     loop = start(night, "--max-iterations", "4")
     assert loop.finished() == 0, loop.said
     assert order(night) == ["one", "three", "two"]
+    as_before(night, files)
+
+
+def test_the_projects_own_plan_is_a_source_too_and_is_ticked(plain: Project, tmp_path: Path) -> None:
+    prepared(plain)
+    plan = "# Mine\n\n- [ ] Write the one file.\n- [x] old\n- [ ] Write the two file.\n  with care\n"
+    plain.write(".ralph/@fix_plan.md", plan)
+    tick = "sed -i 's/- \\[ \\]/- [x]/' .ralph/@fix_plan.md; say done"
+    plain.turns(otherwise=(plain.kept / "steps/else").read_text().replace(plain.example.done, tick))
+    loop = start(plain, "--max-iterations", "2", "--write-back", "close", source="plan:.ralph/@fix_plan.md")
+    assert loop.finished() == 0, loop.said
+    assert order(plain) == ["one", "two"]
+    assert (plain.path / ".ralph/@fix_plan.md").read_text() == plan.replace("[ ]", "[x]")
+
+
+@pytest.mark.parametrize("kind", ["plain", "bmalph", "wiggum", "snarktank"])
+def test_kills_at_any_moment_lose_nothing(kind: str, make_project: MakeProject) -> None:
+    """Each task is done in the end, by its own loop, and the user's files are as they were."""
+    night, chosen = make_project(kind), random.Random(SEED)
+    files = prepared(night)
+    loop = None
+    for _ in range(12):
+        loop = start(night, "--max-iterations", "4")
+        with suppress(subprocess.TimeoutExpired):
+            loop.process.wait(chosen.uniform(0.3, 3.0))
+            break
+        loop.kill()
+    else:
+        loop = start(night, "--max-iterations", "4")
+    assert loop.finished() == 0, loop.said
+    assert set(order(night)) == {"one", "three", "two"}
+    assert [*outcomes(night).values()] == ["done"] * 3
     as_before(night, files)
