@@ -154,7 +154,7 @@ def _items(folder: Folder, kind: str, tasks: Sequence[Task]) -> Iterator[Item]:
             item["priority"] = f"P{min(int(task.priority), 9)}"
         if kind == "github":
             item |= {"source": "github", "issue_number": int(task.ref.lstrip("#"))}
-            item["dependencies"] = [int(ids[need].partition("-")[2]) for need in task.needs]
+            item["dependencies"] = sorted(int(ids[need].partition("-")[2]) for need in task.needs)
         else:
             path = f"{folder.shown}/specs/{ids[task.id]}.md"
             item |= {"source": "prd", "path": path, "dependencies": [ids[need] for need in task.needs]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -16,12 +17,15 @@ from bridge.errors import BridgeError, ConfigurationError, ProjectBusy, SourceUn
 from bridge.loop.events import LoopEnded
 from bridge.loop.policy import LoopState, Verdict
 from bridge.loop.settings import LoopSettings
+from bridge.sandbox.probes import probe
+from bridge.sandbox.settings import Wishes
 from bridge.setups.dot_ralph.folder import own_files
 from bridge.setups.frankbria.layout import folder_of
 from bridge.setups.frankbria.queue import Queue, act, circle, next_item
 from bridge.stream.analysis.model import PermanentFailure, PermanentReason
 from bridge.tasks.ralph_queue import Host, add, work
 from tests.command import MAIN
+from tests.machine import NO_BOX
 from tests.setups.frankbria.conftest import Project
 from tests.setups.originals import SOURCES, original
 from tests.tasks.stand_ins.trackers import Gh
@@ -248,6 +252,39 @@ def test_an_open_breaker_of_one_item_keeps_no_other_from_its_work(project: Proje
     assert project.json("queue.json")["queue"][0]["error_message"].startswith("loop ended incomplete: stagnation")
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
+def test_in_a_box_a_turn_can_not_write_the_queue_and_hooks_of_commits_run_in_it(project: Project) -> None:
+    specs(project, "one")
+    outside = project.home.path / "outside"
+    hook = project.write(
+        ".git/hooks/pre-commit", f"#!/bin/sh\necho ran > ran.txt\necho out > '{outside}'\nexit 0\n"
+    )
+    hook.chmod(0o755)
+    project.claude(otherwise="echo '[]' > .ralph/queue.json; rm -f .ralph/queue.json; completes")
+    done = project.run(
+        "--sandbox", "bwrap", "--sandbox-write", str(project.kept), "--process-queue", RALPH_BRIDGE_SANDBOX=""
+    )
+    assert (done.returncode, states(project)) == (0, {"one": "completed"}), done.stderr
+    assert (project.path / "ran.txt").exists()
+    assert not outside.exists()
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_the_item_is_done_anew(project: Project) -> None:
+    specs(project, "one", "two")
+    project.claude(f"echo x > {project.fifo('up')}; sleep 1000", otherwise="completes")
+    with project.start("--process-queue") as process:
+        with open(project.fifo("up")) as pipe:
+            pipe.read()
+        assert states(project) == {"one": "processing", "two": "pending"}
+        process.kill()
+        process.communicate()
+    done = project.run("--resume-queue")
+    assert (done.returncode, states(project)) == (0, {"one": "completed", "two": "completed"}), done.stderr
+    assert "one was interrupted: it is pending again" in done.stderr
+
+
 def test_what_keeps_any_loop_from_starting_shows_before_anything_is_written(project: Project) -> None:
     specs(project, "one")
     before = project.files()
@@ -353,7 +390,9 @@ def test_the_original_s_queue_does_the_same(project: Project, tmp_path: Path, so
         env = project.home.environment(RALPH_LOOP_CMD=str(loop))
         return subprocess.run(argv, cwd=second.path, env=env, capture_output=True, check=False).returncode
 
-    with_issues(project, {"body": "Build it."}, {}, {"labels": ["bug"]})
+    with_issues(
+        project, {"body": "Depends on #3, blocked by: #2"}, {"labels": ["priority: P2", "P1"]}, {"labels": ["bug"]}
+    )
     queues = (
         [item(1, 2), item(2, 1), item("a")],
         [
@@ -379,8 +418,21 @@ def test_the_original_s_queue_does_the_same(project: Project, tmp_path: Path, so
             shutil.rmtree(project.kept)
             project.claude("completes", "completes", "works", "completes", otherwise="completes")
             codes = [run("next"), run("process"), run("next"), run("remove", "a"), run("remove", "a")]
-            seen.append((codes, as_both_have_it(mine.json("queue.json")), subjects(mine), len(project.calls)))
+            plan = (mine.ralph / "fix_plan.md").read_text()
+            written = sorted(each.name for each in (mine.ralph / "specs").iterdir())
+            now = as_both_have_it(mine.json("queue.json"))
+            seen.append((codes, now, subjects(mine), len(project.calls), plan, written))
         assert seen[0] == seen[1], number
 
+    added = []
+    for mine, run in ((first, lambda *words: first.run(*words).returncode), (second, theirs)):
+        ours = run is not theirs
+        assert [run("--queue-clear" if ours else "clear"), run(*ADD[ours])] == [0, 0]
+        added.append({each["id"]: {**each, "added_at": ""} for each in mine.json("queue.json")["queue"]})
+    for each in (*added[0].values(), *added[1].values()):
+        each["labels"] = [label["name"] for label in each["labels"]]
+    assert added[0] == added[1]
 
+
+ADD = {True: ["--queue-add", "github:"], False: ["add", "--github-issues", "3,2,1"]}
 OURS = {"next": ["--queue-next"], "process": ["--process-queue"], "remove": ["--queue-remove"]}
