@@ -64,6 +64,7 @@ def ended(loop: Issue, project: Project, verdict: Verdict) -> None:
             loop.take(event)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", ["1", "#1", "acme/app#1", "https://github.com/acme/app/issues/1"])
 def test_ways_to_name_an_issue(project: Project, gh: Gh, reference: str) -> None:
     ended(issue(project, reference, [], "CLOSE_SUMMARY=true"), project, Verdict.COMPLETE)
@@ -79,6 +80,7 @@ def test_what_is_no_issue_starts_nothing(project: Project, gh: Gh, reference: st
     assert gh.calls == []
 
 
+@pytest.mark.slow
 def test_without_a_switch_nothing_is_said_and_a_loop_that_halts_closes_nothing(project: Project, gh: Gh) -> None:
     ended(issue(project, "1", []), project, Verdict.COMPLETE)
     ended(issue(project, "1", [], "AUTO_CLOSE=true", "CLOSE_SUMMARY=true"), project, Verdict.INCOMPLETE)
