@@ -127,7 +127,7 @@ class Attempts:
                 "RALPH_PORT_COUNT": str(_PORTS),
                 NOTIFY: "",  # the swarm does, once
                 # The host's own: no agent pushes or comments in its user's name.
-                **dict.fromkeys(TOKENS if self._record.pull_requests or self._record.source else (), ""),
+                **dict.fromkeys(TOKENS if self._record.uses_gh else (), ""),
                 **self.variables,
             },
             timeout=self._record.task_seconds,

@@ -138,7 +138,11 @@ class _Cleaning:
         if self.left:
             yield Cleaned(self.record.branch, "tasks of it are left")
         else:
-            yield from self._branch(self.record.branch, also=None)
+            base = ""
+            if self.record.pull_requests:  # it is where origin's branch was, which may not be fetched
+                with suppress(BridgeError):
+                    base = PullRequests(self.git, self.record).base()
+            yield from self._branch(self.record.branch, also=None, there=base)
 
     def _order(self, task: TaskRecord) -> dict[str, Any] | None:
         return read_object(self.folder / "tasks" / task.task.id / "order.json")

@@ -167,6 +167,11 @@ class SwarmRecord:
         return found
 
     @property
+    def uses_gh(self) -> bool:
+        """Whether it pushes or comments with what ``gh`` is logged in by."""
+        return self.pull_requests or self.source.startswith("github:")
+
+    @property
     def all_merged(self) -> bool:
         return all(each.merged for each in self.tasks)
 
