@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -298,3 +299,19 @@ def test_bmalphs_own_review_is_its_own_tools_and_has_its_model(make_project: Mak
     assert review[review.index("--model") + 1] == "opus"
     assert "opus" not in (night.kept / "codex.1/arguments").read_text()
     assert "no review behind a turn of driver codex" in loop.said + night.logged()
+
+
+def test_ralph_loops_config_names_tools_and_no_paths(make_project: MakeProject) -> None:
+    night = make_project("ralph-loop")
+    install(night)
+    night.turns("limited 600")
+    config = next(night.path / name for name in night.example.files if Path(name).name == "config")
+    given = config.read_text()
+    config.write_text(f"{given}\nRALPH_BRIDGE_FALLBACK=driver:codex\n")
+    loop = night.start("--max-iterations", "2")
+    loop.finished()
+    assert tools(night)[-1] == "codex", loop.said
+    config.write_text(f"{given}\nRALPH_BRIDGE_FALLBACK=driver:./evil.sh\n")
+    loop = night.start("--max-iterations", "2")
+    assert loop.finished() != 0
+    assert "a project's settings name tools, and no paths" in loop.said

@@ -144,7 +144,7 @@ def ready(
             caps=options.caps.over(read_caps(os.environ)),
             files=own_files(home, folder),
             model=model_of(options),
-            reserves=reserves_of(options),
+            reserves=reserves_of(options, project=config.reserves),
             gates=gates_of(options),
             graces=wanted.graces,
             turn_log_bytes=wanted.turn_log_bytes,

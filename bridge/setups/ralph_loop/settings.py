@@ -16,6 +16,7 @@ from bridge.contract.scripts import line_ends
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
 from bridge.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.resources import os_text
+from bridge.setups.crew import RESERVES, VARIABLES
 from bridge.setups.ralph_loop.controller import LOOP_MODES, integer
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
 from bridge.setups.ralph_loop.policy import COMPLETE
@@ -42,6 +43,8 @@ SETTINGS = (
     _key("MAX_RETRIES", _WHOLE, "3", "How often a failed attempt is repeated."),
     _key("SPECS_DIR", TEXT, "specs", "Folder of the specifications, seen from the project."),
     _key("PROCESS_DIR", TEXT, "", "Folder of the process specifications, for `--process` and `align-specs`."),
+    _key(VARIABLES["fallback"], TEXT, "", "Tools that stand in at a limit, such as `agent:codex`.", "fallback"),
+    _key(VARIABLES["escalate"], TEXT, "", "`N:TOOL`: gets a task that N turns have not done.", "escalate"),
     _key("RETRY_DELAY", number("seconds", "2"), "0.5",
          "Pause before a failed attempt is repeated; doubled for each further one. The original doesn't wait.",
          "retry_delay"),
@@ -58,7 +61,8 @@ for a program that hangs, which would cost the night."""
 NO_PLAN = "Implementation plan not found. Run 'ralph plan' first."
 
 _COMPLETE_STATUS = re.compile(r"Status:.*complete")
-_KEYS = ("MODE", "MAX_ITERATIONS", *(key.name for key in SETTINGS))
+_OURS = {name: VARIABLES[name] for name in RESERVES}
+_KEYS = ("MODE", "MAX_ITERATIONS", *(key.name for key in SETTINGS if key.name not in _OURS.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class Config:
     iterations: str  # the most of this session; 0 or less runs none
     retries: str  # how often a failed attempt is repeated
     delay: str  # seconds before the first repetition
+    reserves: dict[str, tuple[str, str]]  # further tools, and where that stands, by option
     names: frozenset[str]  # variables that ``config`` defines, or that have a default
     output: Reply  # what sourcing it printed
 
@@ -144,6 +149,7 @@ def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, ite
         iterations=most,
         retries=value["MAX_RETRIES"],
         delay="0" if options.strict else value["RETRY_DELAY"] or SETTINGS[-1].default,
+        reserves={option: (_text(after.get(name)), f"in {path}") for option, name in _OURS.items()},
         names=frozenset(names) | set(_KEYS),
         output=reply,
     )
