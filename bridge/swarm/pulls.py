@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 from bridge.amounts import whole
 from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
-from bridge.files import copy_file
 from bridge.git.repository import Repository, check_argument
 from bridge.records import as_array
 from bridge.swarm.telling import account_of
@@ -128,10 +127,8 @@ class PullRequests:
     @contextmanager
     def _apart(self) -> Iterator[Repository]:
         with tempfile.TemporaryDirectory(prefix="ralph-bridge-push-", ignore_cleanup_errors=True) as folder:
-            path, common = Path(folder) / "apart", common_folder(self._git)
-            bare(path, objects=common / "objects")
-            if (common / "shallow").is_file():
-                copy_file(common / "shallow", path / "shallow")
+            path = Path(folder) / "apart"
+            bare(path, objects=common_folder(self._git) / "objects")
             yield _Apart(path, env=clean_environment() | {"GIT_DIR": os.fspath(path)})
 
     def _look(self, *refs: str) -> dict[str, str]:

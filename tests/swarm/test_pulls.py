@@ -213,3 +213,15 @@ def test_what_cannot_go_well_is_refused_before_anything_is_begun(hosted: Hosted,
     done = hosted.project.swarm("run", "--draft")
     assert (done.returncode, "--pull-requests" in done.stderr) == (2, True)
     assert hosted.project.started() == []
+
+
+def test_a_shallow_clone_proposes_too(hosted: Hosted) -> None:
+    hosted.plan("one: echo 1 > one.txt")
+    git = hosted.project.git
+    git("fetch", "-q", "--depth=1", f"file://{hosted.origin}", "main")
+    git("reflog", "expire", "--expire=now", "--all")
+    git("gc", "-q", "--prune=now")
+    assert git("rev-list", "--count", "main") == "1"
+    assert hosted.run().returncode == 0
+    assert len(hosted.gh.pulls()) == 1
+    assert git("rev-list", "--count", "main", cwd=hosted.origin) == "2"
