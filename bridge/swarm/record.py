@@ -261,8 +261,13 @@ def _sane(kind: type, found: dict[str, Any]) -> dict[str, Any]:
 _NUMBERS = ("int", "float", "float | None")
 
 
+_PULL = {"number", "url", "state", "draft", "head"}
+
+
 def _task(found: dict[str, Any]) -> TaskRecord:
     values = _sane(TaskRecord, found)
     given = dict(values.pop("task"))
     given |= {name: tuple(given.get(name, ())) for name in ("needs", "boxes", "labels")}
+    if set(values.get("pull") or ()) != _PULL:
+        values["pull"] = {}
     return TaskRecord(Task(**given), **values)

@@ -99,7 +99,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "tree": each.tree or None,
                 "unsaved": each.unsaved or None,
                 "merge": each.merge or None,
-                "pull_request": {name: each.pull[name] for name in _PULL} if each.pull else None,
+                "pull_request": {name: each.pull.get(name) for name in _PULL} if each.pull else None,
                 "said": each.said or None,
                 "untold": each.untold or None,
                 "next": None
