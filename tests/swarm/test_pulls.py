@@ -119,6 +119,21 @@ def test_a_branch_of_somebody_else_is_not_touched(hosted: Hosted) -> None:
     assert hosted.gh.pulls() == []
 
 
+def test_a_pull_request_from_a_fork_with_a_branch_of_that_name_is_not_ours(hosted: Hosted) -> None:
+    hosted.plan("one: echo 1 > one.txt")
+    hook = hosted.hook("pre-receive", "exit 1")
+    hosted.run()
+    hook.unlink()
+    theirs = {"headRefName": hosted.proposed("one")["branch"].replace("ralph/task", "ralph/pull"), "state": "OPEN"}
+    hosted.gh.add("theirs", number=50)
+    repository = hosted.gh.repository
+    entry = {**repository["issues"].pop("50"), **theirs, "baseRefName": "old", "isCrossRepository": True}
+    hosted.gh.change(repositories={hosted.gh.name: {**repository, "pulls": {"50": entry}}})
+    assert hosted.project.swarm("resume").returncode == 0
+    assert hosted.proposed("one")["pull_request"]["number"] == 51
+    assert len(hosted.branches()) == 2
+
+
 PLANTED = """
 git config url.$NOTES/evil.git.insteadOf $ORIGIN
 git remote set-url origin $NOTES/evil.git

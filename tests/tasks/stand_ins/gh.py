@@ -402,7 +402,7 @@ def _fields(name: str, viewer: str, entry: dict[str, Any], asked: list[str]) -> 
     return {field: known.get(field) for field in sorted(asked)}
 
 
-_PULL = ("headRefName", "baseRefName", "isDraft", "mergedAt")
+_PULL = ("headRefName", "baseRefName", "isDraft", "isCrossRepository", "mergedAt")
 
 
 def _json(value: Any) -> str:
