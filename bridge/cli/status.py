@@ -62,6 +62,9 @@ def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
         since = timestamps.parse_iso(seen["holder"].get("since"))
         began = "" if since is None else f", for {duration(max(0.0, now - since))}, since {timestamps.local(since)}"
         found.append(("process", f"{seen['holder']['pid']}{began}"))
+    if seen["aside"]:
+        files = one_line(", ".join(seen["aside"]), 200)
+        found.append(("aside", f"{files}: yours comes back with the next run, or by `ralph-bridge reset`"))
     if seen["last"]:
         found.append(("last", seen["last"]))
     if seen["pause"] and seen["state"] != "waiting":

@@ -131,6 +131,10 @@ class Aside:
             return []
         return ["what a task's loop that was killed had put aside is back in its place", *self.give_back()]
 
+    def forgotten(self) -> list[str]:
+        """Names of the user's files that are aside, and that nobody puts back until the next loop begins."""
+        return [] if self._at_work() else [name for name, what in self._read().items() if what]
+
     # -- the list ----------------------------------------------------------------------------------------
 
     def _note(self, away: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
 from bridge.files import stays_inside
+from bridge.loop.aside import Aside
 from bridge.loop.inbox import Inbox
 from bridge.loop.lock import standing
 from bridge.loop.logs import last_words
@@ -95,7 +96,8 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     setup, running, state (``none`` has run yet, ``starting``, ``running``, ``waiting``, ``ended``, ``killed``;
     ``session``: a session keeps it going), turn (under way, or the last one), tool, task (of several),
     holder{pid, since, command}, waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since}
-    (under way), ended{reason, at, detail} (of a killed one the reason is None, and `at` its last sign of life),
+    (under way), aside (files of the user's that a task's loop, since killed, has put aside),
+    ended{reason, at, detail} (of a killed one the reason is None, and `at` its last sign of life),
     last (the agent's last sentence while it is at work),
     messages and pause (what waits for its next turn, see :meth:`bridge.loop.inbox.Inbox.overview`).
     """
@@ -117,6 +119,7 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
         }
     common["running"] = where.running or seen["running"]
     common["last"] = last_words(*loop.texts) if common["state"] == "running" else None
+    common["aside"] = Aside(loop.project, loop.state).forgotten()
     if "stale" in seen:
         common["stale"] = seen["stale"] and not where.running
     common |= Inbox(loop.logs).overview(now, running=common["running"])

@@ -170,10 +170,14 @@ def test_after_a_kill_a_plain_run_has_the_users_plan_again(night: Project) -> No
     files = prepared(night, one="hang")
     loop = start(night)
     loop.until(lambda: hangs(night), "it hangs")
-    assert any((night.path / name).read_bytes() != was for name, was in files.items()) or not plan_of(night)
+    changed = {name for name, was in files.items() if (night.path / name).read_bytes() != was}
+    assert changed or not plan_of(night)
+    assert night.status()["aside"] == []  # somebody is there who puts it back
     loop.kill()
+    assert changed <= {*night.status()["aside"]} <= {*files}, night.status()
     night.turns(otherwise="fail")
     night.start("--max-iterations", "1").finished()
+    assert night.status()["aside"] == []
     if night.example.setup != "wiggum":  # whose own loop brings its plan up to date
         as_before(night, files)
 
