@@ -47,9 +47,11 @@ _PROTECTED = (
 )
 """What the user's own tools run, or believe, by themselves: the shell in the folder, editors that open it, hooks of
 git; beside what CLIs do. What people run by name (make, npm, tests) is the project's code, the agent's to write."""
+OF_SWARMS = "ralph-bridge"
+"""The folder in git's common one with the records of swarms, which only hosts write."""
 _UNSIGNED = {"commit.gpgSign": "false", "tag.gpgSign": "false"}
-_MOST_MODULES = 2_000
 """Keys and agents aren't there, so that a commit that has to be signed would fail."""
+_MOST_MODULES = 2_000
 
 _OURS = (os.path.realpath(sys.prefix), os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 """Where this program lies, which goes on running out here."""
@@ -83,8 +85,8 @@ class Contents:
         guarded: all protected paths, without links in their folders where those are the project's.
         absent: protected paths that aren't there: nobody can mount over them, so they have to be looked for.
         believed: files that the CLI itself writes, with the keys whose values it runs or believes.
-        missing: folders of the CLI's state that aren't there yet, and are made before the box is: what it writes
-            elsewhere is forgotten with the turn, and where it may not write a folder of its own would look planted.
+        missing: folders that aren't there yet, and are made before the box is: of the CLI's state, where what it
+            writes elsewhere is forgotten with the turn, and a folder of its own would look planted; of swarms.
     """
 
     policy: Policy
@@ -149,7 +151,11 @@ def compose(
         for each in (*search_path(user), *search_path(env), *git.named)
         if each != top and _inside(each, writable)
     ]
-    fixed = [each for each in _OURS if _inside(each, writable)] + [*_others(shared)]
+    fixed = [each for each in _OURS if _inside(each, writable)] + [*_others(shared, wanted)]
+    # Were it not there, a turn could make it, with a swarm in it for `swarm resume` to believe.
+    swarms = [os.path.join(each, OF_SWARMS) for each in shared[-1:]]
+    missing += [each for each in swarms if not os.path.lexists(each)]
+    fixed += swarms
     there = [each for each in dict.fromkeys(guarded) if os.path.lexists(each) or each in missing]
     # A read-only child could be had by renaming the folder around it, which a mount point can't be.
     parents = {above for each in (*guarded, *fixed) for above in _above(each, writable)}
@@ -292,15 +298,19 @@ def search_path(env: Mapping[str, str]) -> list[str]:
     return [each for each in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
 
 
-def _others(git: Sequence[str]) -> Iterator[str]:
+def _others(git: Sequence[str], wanted: Wishes) -> Iterator[str]:
     """What in git's common folder belongs to other work trees: theirs to write, while a turn runs in this one."""
     if not git:
         return
     own, common = git[0], git[-1]
+    trees = os.path.join(common, "worktrees")
     if own != common:
-        yield from (os.path.join(common, each) for each in ("HEAD", "index", "worktrees"))
-    elif os.path.isdir(trees := os.path.join(common, "worktrees")):
-        yield from (each.path for each in os.scandir(trees))
+        yield from (os.path.join(common, each) for each in ("HEAD", "index"))
+        if wanted.provider != "srt":  # for which nothing in what may not be written can be written
+            yield trees
+            return
+    if os.path.isdir(trees):
+        yield from (each.path for each in os.scandir(trees) if os.path.realpath(each.path) != own)
 
 
 def _modules(git: str) -> Iterator[str]:

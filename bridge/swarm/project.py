@@ -13,6 +13,7 @@ from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.git.repository import Files, find_repository
 from bridge.loops import kind_of
+from bridge.sandbox.contents import OF_SWARMS
 from bridge.setups import kinds
 from bridge.setups.model import IN_WORK_TREES
 from bridge.setups.standin import kept
@@ -46,7 +47,7 @@ class SwarmProject(Place):
     @property
     def swarms(self) -> Path:
         """The folder of the records of all its swarms."""
-        return self.common / "ralph-bridge" / "swarm"
+        return self.common / OF_SWARMS / "swarm"
 
     @property
     def name(self) -> str:

@@ -26,7 +26,7 @@ from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 from tests.command import MAIN
 from tests.examples import EXAMPLES, lives, project, until
-from tests.machine import NO_BOX, mostly_slow
+from tests.machine import NO_BOX, NO_PROVIDER, mostly_slow
 from tests.sandbox.boxes import Ordinary
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from bridge.sandbox.policy import Provider
     from tests.examples import Project
 
 pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
@@ -62,6 +63,7 @@ _PROJECTS = {
     ".gitshared": "[alias]\n",
     ".git/modules/sub/HEAD": "ref: refs/heads/main\n",
     ".git/modules/sub/config": "[core]\n",
+    ".git/ralph-bridge/swarm/20260101-000000/swarm.json": "{}\n",
     ".git/modules/sub/hooks/post-commit": "#!/bin/sh\n",
 }
 """Files of the project that the host's git, or the user's tools, run or believe."""
@@ -107,6 +109,9 @@ WRITES = {
     ".envrc by a removal": "rm -f .envrc; [ ! -e .envrc ]",
     ".vscode": "echo '{}' > .vscode/tasks.json",
     "hooks of a submodule": "mkdir -p .git/modules/sub/hooks && echo : > .git/modules/sub/hooks/pre-commit",
+    "the record of a swarm": "echo > .git/ralph-bridge/swarm/20260101-000000/swarm.json",
+    "a swarm of its own": "mkdir .git/ralph-bridge/swarm/29990101-000000",
+    "swarms by a rename": "mv .git/ralph-bridge .git/other",
     "configuration of a submodule": "echo '[x]' >> .git/modules/sub/config",
     "times": "touch -d 2000-01-01 .envrc",
     "~/.claude/settings.json": "echo '{}' >> ~/.claude/settings.json",
@@ -445,8 +450,11 @@ def test_a_link_in_a_folder_that_is_let_in_leads_nowhere(attack_of: Callable[[st
     assert sorted(os.listdir(attack.home / ".ssh")) == ["id_ed25519"]
 
 
-def test_a_work_tree_is_not_written_from_another(attack_of: Callable[[str], Attack]) -> None:
-    attack = attack_of("plain")
+@pytest.mark.parametrize("provider", ["bwrap", "srt"])
+def test_a_work_tree_is_not_written_from_another(attack_of: Callable[[str], Attack], provider: Provider) -> None:
+    attack, wanted = attack_of("plain"), Wishes(provider=provider, network="off")
+    if probe(wanted, os.environ) is not None:
+        pytest.skip(f"{provider}: {NO_PROVIDER}")
     made = attack.made
     for name in ("one", "two"):
         made.git("worktree", "add", "-q", f"../{name}")
@@ -465,8 +473,8 @@ def test_a_work_tree_is_not_written_from_another(attack_of: Callable[[str], Atta
         "a commit": "echo x > x && git add x && git commit -qm one",
     }
     script = "".join(f'(eval {shlex.quote(code)}) 2>/dev/null && echo "{name}"\n' for name, code in tries.items())
-    box = Box(made.path.parent / "one", Wishes(provider="bwrap"))
-    env = made.environment()
+    box = Box(made.path.parent / "one", wanted)
+    env = {**made.environment(), "PATH": f"{made.environment()['PATH']}:{os.environ['PATH']}"}
     with box.around([shutil.which("bash") or "", "-c", script], env, ()) as (argv, within):
         ran = ask(argv, cwd=box.project, env=within, patience=30)
     assert ran.text.splitlines() == ["a commit"], ran.err
@@ -594,8 +602,9 @@ def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeyp
     script = "\n".join(["export VICTIM=1000000", *lines, "echo > work", bomb])
     box = Box(made, Wishes(provider="bwrap", processes=100))
     ready = box.command(["/bin/bash", "-c", script], env)
-    ordinary.owns(ordinary.folder)
-    ran = ask([*ordinary.words, *ready.argv], cwd=made, env=ready.env, patience=60)
+    with ready.standing():
+        ordinary.owns(ordinary.folder)
+        ran = ask([*ordinary.words, *ready.argv], cwd=made, env=ready.env, patience=60)
     *reached, processes = ran.text.splitlines()
     assert reached == []
     assert int(processes) <= 110

@@ -90,13 +90,14 @@ def test_what_a_cli_remembers_is_kept_from_its_first_turn_on(home: Path) -> None
     """Else its session is gone with the turn; and what it makes by itself at each start would look planted."""
     shutil.rmtree(home / ".claude")
     found = composed(home)
-    assert found.missing == (str(home / ".claude"), str(home / ".claude/plugins"))
+    swarms = str(home / "work/.git/ralph-bridge")
+    assert found.missing == (str(home / ".claude"), str(home / ".claude/plugins"), swarms)
     assert str(home / ".claude") in found.policy.writable
     assert str(home / ".claude/plugins") in found.policy.readonly
     assert not {*found.missing} & {*found.absent}
     assert not (home / ".claude").exists(), "nothing is made by looking"
     elsewhere = composed(home, CLAUDE_CONFIG_DIR=str(home / "elsewhere")).missing
-    assert elsewhere == (str(home / "elsewhere"), str(home / "elsewhere/plugins"))
+    assert elsewhere == (str(home / "elsewhere"), str(home / "elsewhere/plugins"), swarms)
 
 
 def test_gits_identity_is_known_to_clis_that_read_no_configuration_of_the_users(home: Path) -> None:
