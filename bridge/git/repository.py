@@ -154,6 +154,9 @@ class Repository:
             "LC_ALL": "C",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_EDITOR": "true",
+            # What an agent can plant, too: other contents and parents for commits than those that are pushed.
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_GRAFT_FILE": os.devnull,
         }
         if (project / ".git").exists():  # when a tool deletes it, no other repository takes its place
             above = os.path.dirname(os.path.realpath(project))

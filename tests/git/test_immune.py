@@ -165,3 +165,23 @@ def test_commands_are_told_apart() -> None:
     assert command_of(["--version"]) == ""
     assert "core.hooksPath=/dev/null" in options("status")
     assert "core.hooksPath=/dev/null" not in options("commit")
+
+
+def test_commits_are_what_they_are_whatever_a_repository_says_in_their_place(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    (tmp_path / "checked").write_text("good\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "good")
+    git(tmp_path, "checkout", "-q", "-b", "other", "HEAD~")
+    (tmp_path / "checked").write_text("evil\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "evil")
+    ours = Repository(tmp_path)
+    evil, good, first = (ours.run("rev-parse", name).text for name in ("other", "main", "main~"))
+    git(tmp_path, "replace", evil, good)  # looks good where it is checked, and is pushed as it is
+    (tmp_path / ".git/info").mkdir(exist_ok=True)
+    (tmp_path / ".git/info/grafts").write_text(f"{first} {good}\n")
+    assert ours.run("show", "other:checked").text == "evil"
+    assert ours.run("rev-list", "--count", "other").text == "2"
+    assert not ours.run("merge-base", "--is-ancestor", good, "other").ok
