@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from bridge import telemetry
 from bridge.sandbox.box import Box
 from bridge.sandbox.settings import wishes
+from bridge.setups.dot_ralph.folder import OF_LOOPS
 from bridge.setups.unserved import AskedBox, asked_box
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bridge.setups.options import RunOptions
@@ -58,7 +59,19 @@ def box_of(
     named = (
         each for each in (options.driver, options.agent, options.prompt) if each and (project / each).is_file()
     )
-    box = Box(project, asks.narrowed(wanted), tuple(dict.fromkeys(filter(None, (*protected, *named)))), env)
+    believed = dict.fromkeys(filter(None, (*protected, *named, *_of_others(project))))
+    box = Box(project, asks.narrowed(wanted), tuple(believed), env)
     if not options.dry_run:
         box.require(env)
     return box
+
+
+def _of_others(project: Path) -> Iterator[str]:
+    """What further loops believe that a project has or could have: a turn of one could write it for the next."""
+    from bridge.setups import detect, kinds
+    from bridge.setups.projects import state_folders
+
+    for folder in state_folders(project):
+        yield from (os.path.join(os.path.relpath(folder, project), name) for name in OF_LOOPS)
+    for setup in detect(project):
+        yield from kinds()[setup.name].protected(project, setup.home)

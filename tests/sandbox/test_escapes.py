@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from bridge.loop.aside import FOLDER
 from bridge.process.ask import ask
 from bridge.sandbox import cgroup, contents
 from bridge.sandbox.box import Box
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
+from bridge.setups.projects import state_folders
 from tests.command import MAIN
 from tests.examples import EXAMPLES, lives, project, until
 from tests.machine import NO_BOX, NO_PROVIDER, mostly_slow
@@ -380,6 +382,20 @@ def test_what_is_planted_where_nothing_was_is_not_there_behind_the_turn(attack_o
     assert "undone" in attack.made.logged()
     attack.turn(": second run", "--max-iterations", "1")
     assert not (attack.made.path.parent / "ran").exists()
+
+
+_ASIDE = json.dumps({"pid": 1, "started": "", "boot": "", "task": "", "away": {".envrc": "file"}, "unwatched": []})
+
+
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 1))
+def test_no_turn_has_a_file_of_its_own_put_back_as_the_users(attack_of: Callable[[str], Attack], kind: str) -> None:
+    """Whatever loop it belongs to, the next one and `reset` believe what says which files are aside."""
+    attack = attack_of(kind)
+    forge = f"mkdir -p $each/users; echo evil > $each/users/.envrc; echo {shlex.quote(_ASIDE)} > $each/aside.json"
+    folders = [f"{os.path.relpath(each, attack.made.path)}/{FOLDER}" for each in state_folders(attack.made.path)]
+    attack.turn(f"for each in {' '.join(folders)}; do {forge}; done 2> /dev/null; :")
+    attack.made.run("reset")
+    assert (attack.made.path / ".envrc").read_text() == _PROJECTS[".envrc"]
 
 
 @pytest.mark.parametrize("name", ["bwrap", "env", "git", "bash"])

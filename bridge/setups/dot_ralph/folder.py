@@ -145,10 +145,14 @@ _OWN = re.compile(
     r"|\.ralph_bridge.*|.*\.lock|\..*\.tmp|.*\.collapse_tmp)",
     re.DOTALL,
 )
-_OF_LOOPS = ("json", "lock", "crew.json", "review.json", "review.md", "tasks.json", "tasks")
+OF_LOOPS = tuple(
+    f".ralph_bridge.{each}"
+    for each in ("json", "lock", "crew.json", "review.json", "review.md", "tasks.json", "tasks")
+)
+"""What loops of ours believe in the folders of their state, of whichever kind they are."""
 _PROTECTED = (
     *(each.rstrip("/") for each in STATE_FILES if "*" not in each),
-    *(f".ralph_bridge.{each}" for each in _OF_LOOPS),
+    *OF_LOOPS,
     *(".ralph_bridge.prompt.md", ".ralph_bridge.review_prompt.md", "PROMPT.md", "REVIEW_PROMPT.md", RC),
     *("queue.json", ".github_lifecycle_state"),
     *("ralph_loop.sh", "ralph_import.sh", "ralph_monitor.sh", "lib", "drivers", "agents"),
