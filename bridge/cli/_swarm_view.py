@@ -42,7 +42,11 @@ def live_table(seen: dict[str, Any]) -> list[str]:
         return table(seen)
     busy = [each for each in tasks if each["step"] in ("running", "saved")][:_MOST]
     waiting = sum(each["step"] == "waiting" for each in tasks)
-    return [*table({**seen, "tasks": busy}), f"{seen['merged']} of {len(tasks)} merged, {waiting} waiting"]
+    return [*table({**seen, "tasks": busy}), f"{seen['merged']} of {len(tasks)} {_done(seen)}, {waiting} waiting"]
+
+
+def _done(seen: dict[str, Any]) -> str:
+    return "proposed" if seen["pull_requests"] else "merged"
 
 
 def _row(task: dict[str, Any]) -> tuple[str, ...]:
@@ -145,9 +149,9 @@ def follow(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def headline(seen: dict[str, Any]) -> str:
     cost = f" · {usd(seen['cost_usd'])}" if seen["cost_usd"] else ""
     why = f" · {seen['end']}" if seen["end"] and seen["state"] == "ended" else ""
-    merged, where = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} merged", seen["branch"]
-    if pulls := seen["pull_requests"]:
-        merged, where = f"{merged[: -len('merged')]}proposed", f"{seen['into']} of {pulls['repository']}"
+    merged = f"{seen['merged']} of {plural(len(seen['tasks']), 'task')} {_done(seen)}"
+    pulls = seen["pull_requests"]
+    where = f"{seen['into']} of {pulls['repository']}" if pulls else seen["branch"]
     return f"swarm {seen['run']} · {seen['state']}{why} · {merged} into {where}{cost}"
 
 

@@ -503,13 +503,17 @@ def test_what_runs_again_goes_on_where_it_was(project: Project) -> None:
 
 def test_of_many_tasks_the_live_view_shows_those_under_way() -> None:
     row = {"worker": 0, "turn": 1, "seconds": 2.0, "cost_usd": None, "outcome": None, "last": "at it", "title": "t"}
+    row["pull_request"] = None
     tasks = [{**row, "id": f"t{n}", "step": "running" if n < 2 else "waiting"} for n in range(40)]
-    assert live_table({"tasks": tasks, "merged": 3}) == [
+    seen = {"tasks": tasks, "merged": 3, "pull_requests": None}
+    assert live_table(seen) == [
         "task  worker  turn  time   cost  outcome",
         "t0    0       1     2.0 s  -     running  at it",
         "t1    0       1     2.0 s  -     running  at it",
         "3 of 40 merged, 38 waiting",
     ]
+    seen["pull_requests"] = {"repository": "acme/app", "draft": False}
+    assert live_table(seen)[-1] == "3 of 40 proposed, 38 waiting"
 
 
 @pytest.mark.parametrize("first", ["", "one: echo a > a"])
@@ -535,7 +539,7 @@ def test_options_of_resume_are_checked(project: Project, option: dict[str, Any])
 
 
 def test_a_task_is_one_line_of_a_table_whatever_its_name() -> None:
-    facts = dict.fromkeys(("worker", "turn", "seconds", "cost_usd", "outcome", "last"))
+    facts = dict.fromkeys(("worker", "turn", "seconds", "cost_usd", "outcome", "pull_request", "last"))
     lines = live_table({"tasks": [{**facts, "id": "a\nb", "title": "x\ny", "step": "waiting"}]})
     assert len(lines) == 2
     assert not any("\n" in line for line in lines)
