@@ -29,6 +29,7 @@ from tests.machine import (
     hear_signals,
     mostly_slow,
     no_containers,
+    path_without,
     same_environment,
 )
 
@@ -180,13 +181,7 @@ def shell(bash: str) -> Iterator[Shell]:
 @pytest.fixture
 def without_jq(tmp_path: Path) -> str:
     """A PATH that leads to everything but a jq."""
-    folder = tmp_path / "without-jq"
-    folder.mkdir()
-    for place in os.environ["PATH"].split(":"):
-        for name in os.listdir(place) if os.path.isdir(place) else ():
-            if name != "jq" and not os.path.lexists(folder / name):
-                os.symlink(os.path.join(place, name), folder / name)
-    return str(folder)
+    return path_without("jq", tmp_path)
 
 
 @pytest.fixture

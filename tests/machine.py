@@ -16,6 +16,7 @@ from bridge.setups.dot_ralph.settings import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from _pytest.mark.structures import ParameterSet
 
@@ -106,3 +107,14 @@ def hear_signals() -> None:
     for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def path_without(program: str, folder: Path) -> str:
+    """A PATH that leads to everything but this program, by links in a new folder."""
+    made = folder / f"without-{program}"
+    made.mkdir()
+    for place in os.environ["PATH"].split(":"):
+        for name in os.listdir(place) if os.path.isdir(place) else ():
+            if name != program and not os.path.lexists(made / name):
+                os.symlink(os.path.join(place, name), made / name)
+    return str(made)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.machine import path_without
 from tests.setups.pocock.conftest import BOXES, FORMS, PRD, Form, make
 
 if TYPE_CHECKING:
@@ -127,11 +128,10 @@ def test_what_only_bash_could_tell_is_refused_before_anything(ralph: Ralph) -> N
     assert ralph.run(*RUN, "--prompt", "mine.md").returncode == 0
 
 
-def test_a_gh_that_is_missing_ends_it_before_any_call(tmp_path: Path) -> None:
+def test_a_gh_that_is_missing_ends_it_before_any_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", path_without("gh", tmp_path))
     ralph = make(tmp_path / "project", "stream")
     (tmp_path / "bin/gh").unlink()
-    if shutil.which("gh") is not None:
-        pytest.skip("there is a gh")
     done = ralph.run(*RUN)
     assert (done.returncode, ralph.calls()) == (4, [])
     assert "`gh issue list --state open --json number,title`" in done.stderr
@@ -152,11 +152,12 @@ def test_a_gh_that_fails_once_costs_that_turn_alone(tmp_path: Path) -> None:
     assert "incomplete after 3 iterations, 1 failed" in done.stderr
 
 
-def test_a_missing_cli_ends_it_before_any_turn(ralph: Ralph) -> None:
+def test_a_missing_cli_ends_it_before_any_turn(
+    ralph: Ralph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", path_without("claude", tmp_path))
     for path in (ralph.folder.parent / "bin").iterdir():
         path.unlink()
-    if shutil.which("claude") is not None:
-        pytest.skip("there is a claude")
     done = ralph.run(*RUN)
     assert done.returncode == 4, done.stderr
     assert "claude" in done.stderr
