@@ -156,7 +156,7 @@ class Repository:
             "GIT_EDITOR": "true",
             # What an agent can plant, too: other contents and parents for commits than those that are pushed.
             "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_GRAFT_FILE": os.devnull,
+            "GIT_GRAFT_FILE": f"{os.devnull}/none",  # of one that is there, though empty, git says that it is old
         }
         if (project / ".git").exists():  # when a tool deletes it, no other repository takes its place
             above = os.path.dirname(os.path.realpath(project))
