@@ -103,5 +103,6 @@ def test_a_hundred_turns_leave_nothing(tmp_path: Path, stack: ExitStack) -> None
     assert {path for path in made.path.rglob("*") if ".git" not in path.parts and ".ralph" not in path.parts} == {
         path for path in before if ".ralph" not in path.parts
     } | {made.path / "work.txt"}
-    assert {*os.listdir(made.path / ".git")} == git
+    assert {*os.listdir(made.path / ".git")} == git | {"ralph-bridge"}  # made so that no turn makes it
+    assert os.listdir(made.path / ".git/ralph-bridge") == []
     assert {*os.listdir(home / ".claude")} == {"x", "plugins"}  # the latter is made so that none looks planted

@@ -256,7 +256,10 @@ def test_what_a_killed_loop_has_left_is_removed_when_the_next_one_begins(contain
     client, other = container.wanted.provider, tmp_path / "other"
     other.mkdir()
     for place in (container, replace(container, project=other)):
-        argv = place.box.command(["true"], container.env).argv
+        ready = place.box.command(["true"], container.env)
+        argv = ready.argv
+        for each in ready.missing:
+            Path(each).mkdir(parents=True)
         words = [argv[0], "create", *(each for each in argv[2:] if each != "--passwd=false")]  # unknown to `create`
         subprocess.run(words, env=container.env, check=True, capture_output=True)
     try:
