@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.process.ask import ask
+from bridge.errors import BridgeError
+from bridge.process.ask import NOT_STARTED, Ran, ask
 from bridge.sandbox.boxed import boxed
 from bridge.sandbox.containers import EMPTY, EMPTY_TAR
 from bridge.sandbox.contents import bare
@@ -17,7 +18,6 @@ from bridge.sandbox.contents import bare
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.process.ask import Ran
     from bridge.sandbox.containers import Client
     from bridge.sandbox.policy import Provider
     from bridge.sandbox.settings import Wishes
@@ -42,6 +42,7 @@ _NAMESPACES = (
 _THERE = "under [sandbox] in ~/.config/ralph-bridge/config.toml"
 _UNBOUND = f"leave them unbound: memory_mb = 0 and processes = 0 {_THERE}"
 _BWRAP = (
+    (r"control group|cgroup", _UNBOUND),
     (r"proc", "in a container: podman --security-opt unmask=ALL, docker --security-opt systempaths=unconfined"),
     (r"uid map|RTM_NEWADDR|user namespace|Operation not permitted|Permission denied", _NAMESPACES),
 )
@@ -119,8 +120,11 @@ def _image(client: Client, wanted: Wishes, env: Mapping[str, str], patience: flo
 
 def _trial(wanted: Wishes, env: Mapping[str, str], patience: float) -> Ran:
     made = boxed(wanted.provider, bare(wanted, env), ["true"], env)
-    with made.standing():
-        return ask(made.argv, cwd="/", env=made.env, patience=patience)
+    try:
+        with made.standing():
+            return ask(made.argv, cwd="/", env=made.env, patience=patience)
+    except BridgeError as error:  # what has to stand around it can't be made
+        return Ran(NOT_STARTED, b"", str(error).partition("\n")[0])
 
 
 def _told(provider: Provider, ran: Ran) -> str:

@@ -11,6 +11,7 @@ from bridge.errors import BridgeError
 from bridge.sandbox import cgroup
 from bridge.sandbox.boxed import clear
 from bridge.sandbox.containers import name_of
+from bridge.sandbox.probes import probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,3 +85,15 @@ def test_a_folder_that_is_no_group_is_none(tmp_path: Path) -> None:
     with pytest.raises(BridgeError), cgroup.standing(str(tmp_path / "g"), 5):
         pass
     assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason=NO_GROUP)
+def test_a_group_that_cannot_be_made_after_all_is_a_reason_with_a_next_step(
+    place_for: Callable[[Provider], Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = place_for("bwrap")
+    monkeypatch.setattr(cgroup, "place", lambda _name: "/proc/none/group")
+    told = probe(place.wanted, place.env)
+    assert told is not None
+    assert "control group /proc/none/group" in told
+    assert "next: leave them unbound: memory_mb = 0 and processes = 0" in told
