@@ -17,31 +17,42 @@ REAL_JOBS ?= $(shell awk -v cores="$$(nproc 2>/dev/null || echo 1)" '/MemAvailab
 # of them at each start (6 s), and every ralph-bridge that a test starts compiles what has changed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-slow test-real real-clis lint coverage bench limits figures lock plan picture docs dist contract clean
+PYTEST       := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+REAL_PYTEST   = $(BIN)/python -m pytest tests/real tests/setups -n $(REAL_JOBS) --dist worksteal
+BESIDE_LINT  := .ci/side_by_side 'make --no-print-directory lint' --
+RANDOM_CASES  = --hypothesis-profile=random --hypothesis-seed=$(SEED)
+
+.PHONY: demo quick test test-slow nightly test-real nightly-real real-clis lint coverage bench limits figures lock plan picture docs dist contract clean
 
 demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVER=codex for another)
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
 
-quick: $(VENV)/.dev lint  ## before a commit: linters, then some fast tests of every room (tests/quick.txt)
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
+quick: $(VENV)/.dev       ## before a commit: linters, and some fast tests of every room (tests/quick.txt)
+	$(BESIDE_LINT) $(PYTEST) -n $$(nproc 2>/dev/null || echo 1) -q -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
 
-test: $(VENV)/.dev lint   ## linters, then the tests (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not real" $(PYTEST_ARGS)
+test: $(VENV)/.dev        ## linters, and the tests (PYTEST_ARGS=-k... for some)
+	$(BESIDE_LINT) $(PYTEST) -m "not slow and not real" $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev   ## the tests that take long: mutants, kills at random moments; properties at random (SEED=... for the same)
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "(slow or hypothesis) and not real" --hypothesis-profile=random --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
+	$(PYTEST) -m "(slow or hypothesis) and not real and not nightly" $(RANDOM_CASES) $(PYTEST_ARGS)
+
+nightly: $(VENV)/.dev     ## the tests that only seldom find what no other does (tests/nightly.txt; SEED=... for the same cases)
+	$(PYTEST) -m "nightly and not real" $(RANDOM_CASES) $(PYTEST_ARGS)
 
 real-clis:                ## install the pinned real CLIs into a cache outside of the tree (vendor/README.md)
 	vendor/install
 
 test-real: $(VENV)/.dev real-clis ## the scripts and the loop with the real CLIs, offline (PYTEST_ARGS=-k... for some)
-	$(BIN)/python -m pytest tests/real tests/setups -m real -n $(REAL_JOBS) --dist worksteal $(PYTEST_ARGS)
+	$(REAL_PYTEST) -m "real and not nightly" $(PYTEST_ARGS)
+
+nightly-real: $(VENV)/.dev real-clis ## those of them that are nightly
+	$(REAL_PYTEST) -m "real and nightly" $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev        ## ruff, mypy --strict, shellcheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh .ci/run vendor/install vendor/newest
+	$(BIN)/shellcheck --shell=bash drivers/*.sh benchmarks/stop_hook.sh agents/*.sh bridge/shell/prelude.bash bridge/adapters/scripts/integration.bash bridge/verify/probe/far.sh .ci/run .ci/side_by_side vendor/install vendor/newest run/loop.sh
 
 coverage: $(VENV)/.dev    ## which lines and branches the fast tests reach (PYTEST_ARGS=tests/loop for some); shown, and no gate
 	rm -rf .coverage && mkdir .coverage

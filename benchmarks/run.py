@@ -18,6 +18,7 @@ from benchmarks import (
     loop,
     read_back,
     report,
+    script,
     stop_hook,
     swarm,
     timing,
@@ -45,6 +46,7 @@ def main() -> None:
         report,
         swarm,
         box,
+        script,
     ):
         print(part.main(), flush=True)
 

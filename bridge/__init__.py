@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bridge.driver import Driver
     from bridge.errors import *
     from bridge.loops import Loop
+    from bridge.provider import Provider
     from bridge.shell import Reply, Shell
     from bridge.swarm.opening import Swarm
 
@@ -49,7 +50,9 @@ __all__ = [
     "ProgramNotStarted",
     "ProgramTimeout",
     "ProjectBusy",
+    "ProjectCodeNotRun",
     "ProjectUnusable",
+    "Provider",
     "ReadonlyVariable",
     "Reply",
     "SandboxUnavailable",
@@ -79,6 +82,7 @@ _HOMES = {
     "Agent": "agent",
     "Driver": "driver",
     "Loop": "loops",
+    "Provider": "provider",
     "Reply": "shell",
     "Shell": "shell",
     "Swarm": "swarm.opening",

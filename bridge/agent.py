@@ -7,7 +7,6 @@ and an ``exit`` ends nothing else. What each is for lies in ``contract/agent.yam
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -18,13 +17,16 @@ from bridge.contract.scripts import check_parses
 from bridge.errors import HookExited, HookFailed
 from bridge.script import GIVEN, LoadedScript
 from bridge.shell import DEFAULT_TIMEOUT, Shell, protocol, values
-from bridge.shell.script import absolute
+from bridge.shell.consent import sourced
+from bridge.shell.script import absolute, check, path_text
 from bridge.stream import COMMANDS
 from bridge.stream.display import Display
 from bridge.stream.filters import HostedFilter
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import timedelta
     from typing import IO
 
     from bridge.contract import Contract
@@ -142,12 +144,13 @@ class Agent(LoadedScript):
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         bash: str | None = None,
-        timeout: float | None = DEFAULT_TIMEOUT,
+        timeout: float | timedelta | None = DEFAULT_TIMEOUT,
         strict: bool = True,
         lift: bool = True,
         before: Sequence[str | os.PathLike[str]] = (),
         provide_jq: bool = True,
         shell: Shell | None = None,
+        boxed: bool = False,
     ) -> Self:
         """Load an agent as its controller does: the controller's variables and functions, `before`, the script.
 
@@ -158,7 +161,8 @@ class Agent(LoadedScript):
                 given stays unset, and the scripts run under nounset. `set` changes them later.
             folders: where to look for names first.
             env, cwd, bash: of the shell.
-            timeout: seconds for what runs in the main shell: sourcing, and the hooks before and after an iteration.
+            timeout: seconds, or a timedelta, for what runs in the main shell: sourcing, and the hooks before and
+                after an iteration.
             strict: with False, missing hooks are tolerated, and so are commands that fail while sourcing (to
                 look at a script that does not meet the contract yet).
             lift: run hooks that start a jq for every line in one jq, where their output is certain to be the same.
@@ -166,21 +170,24 @@ class Agent(LoadedScript):
             provide_jq: where PATH has no jq, let the scripts find ours.
             shell: made by `open_shell`, perhaps with files sourced into it; the agent closes it. `env`, `cwd`,
                 `bash`, `timeout` and `provide_jq` are its own then.
+            boxed: it is for turns in a box, outside of which its hooks run: where its user wants that
+                (``RALPH_BRIDGE_RUN_PROJECT_CODE=0``), it has to be one of ours, or a copy of one.
 
         Raises:
-            ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent: see there.
+            ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownAgent, ProjectCodeNotRun: see there.
             ContractViolation: required hooks are missing, or ``AGENT_CLI`` is not set; all are named.
             HookFailed: a command at the top level of `before` or of the script failed, or a variable was
                 unset: that ends the controller, too.
             HookExited, HookTimeout: sourcing ended this way.
         """
-        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(absolute(script))
+        path = find(path_text(script), folders) if resources.is_name(script) else Path(absolute(script))
         if shell is None:
             shell = open_shell(env=env, cwd=cwd, bash=bash, timeout=timeout, provide_jq=provide_jq)
         try:
             shell.execute("\n".join(_assignment(name, value) for name, value in (settings or {}).items()))
-            for each in (*before, path):
-                reply = _source(shell, Path(each), strict=strict)
+            for each in before:
+                _source(shell, Path(each), strict=strict)
+            reply = _source(shell, Path(sourced(check(path), boxed=True)) if boxed else path, strict=strict)
             agent = cls(path, shell, agent_contract(), lift=lift)
             agent.sourced = reply
             unset = (name for name, entry in agent.contract.globals.items() if entry.required and name not in shell)
@@ -217,7 +224,7 @@ class Agent(LoadedScript):
         stderr: Errors = None,
         tee: Tee | None = None,
         end_line: bool = True,
-        grace: float | None = None,
+        grace: float | timedelta | None = None,
         instead: Elsewhere | None = None,
     ) -> Job:
         """``agent_invoke``: start the program; iterate over its lines (bytes) while it prints them.
@@ -237,10 +244,10 @@ class Agent(LoadedScript):
             stderr: as of `Shell.start`; default: this process's own: nobody stands between it and the user.
             tee: a binary file that gets every byte as it is read (the controller's ``last_agent_output``).
             end_line: add the newline that the last line may lack: the filters' ``read`` would drop it.
-            grace: seconds that it may take to obey INT, and TERM, when it is ended.
+            grace: seconds, or a timedelta, that it may take to obey INT, and TERM, when it is ended.
             instead: a bash of its own that runs the hook, such as one in a box; see `write_copy`.
         """
-        hook, arguments = "agent_invoke", [os.fspath(prompt_file)]
+        hook, arguments = "agent_invoke", [path_text(prompt_file)]
         if instead is not None:
             self.shell.call("eval", f"{_ELSEWHERE}() {{\n{instead.code}}}")
             hook, arguments = _ELSEWHERE, []
@@ -264,7 +271,7 @@ class Agent(LoadedScript):
             without: variables that it is not to have.
         """
         names = "|".join(map(protocol.quote, without)) or "''"
-        code = _COPY.replace("WITHOUT", names).replace("TARGET", protocol.quote(os.fspath(path)))
+        code = _COPY.replace("WITHOUT", names).replace("TARGET", protocol.quote(path_text(path)))
         self.shell.call("eval", code)
 
     def format_display(self, stream: Stream, *, end_line: bool = True, stderr: Errors = None) -> Display:
@@ -294,7 +301,7 @@ class Agent(LoadedScript):
         As in the controller, its status counts for nothing, and an ``exit`` ends only itself. A last line without
         newline is dropped by most scripts (trap A.14.3): `invoke` adds it to what goes to its `tee`.
         """
-        hook, path = "agent_extract_response", os.fspath(output_file)
+        hook, path = "agent_extract_response", path_text(output_file)
         if self._lift and (running := self._filters[hook].extract(path, stderr=stderr)):
             with closing(running):
                 return protocol.decode(b"".join(iter(running.read, b"")))
@@ -343,7 +350,7 @@ def open_shell(
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     bash: str | None = None,
-    timeout: float | None = DEFAULT_TIMEOUT,
+    timeout: float | timedelta | None = DEFAULT_TIMEOUT,
     provide_jq: bool = True,
 ) -> Shell:
     """A bash as the controller has it before it sources anything: its options are on, and `log` is defined."""

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Self
 from bridge import resources
 from bridge.contract import driver_contract
 from bridge.errors import HookExited, HookFailed
-from bridge.script import GIVEN, LoadedScript
+from bridge.script import GIVEN, LoadedScript, defaults_of
 from bridge.shell import DEFAULT_TIMEOUT, Shell
+from bridge.shell.consent import sourced
 from bridge.shell.protocol import quote
-from bridge.shell.script import absolute
+from bridge.shell.script import absolute, check, path_text
 from bridge.stream import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import timedelta
 
     from bridge.contract import Contract
     from bridge.shell import Reply
@@ -59,10 +61,11 @@ class Driver(LoadedScript):
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         bash: str | None = None,
-        timeout: float | None = DEFAULT_TIMEOUT,
+        timeout: float | timedelta | None = DEFAULT_TIMEOUT,
         strict: bool = True,
         provide_jq: bool = True,
         log: str | os.PathLike[str] | None = None,
+        boxed: bool = False,
     ) -> Self:
         """Load a driver in the sequence of the contract: defaults of the globals, default stubs, functions of the
         loop, the script, then valid tools, CLI binary and display name into their globals.
@@ -80,22 +83,24 @@ class Driver(LoadedScript):
                 (to look at a script that does not meet the contract yet).
             provide_jq: where PATH has no jq, let the script find ours.
             log: the file to which its ``log_status`` appends; None: to stderr only.
+            boxed: it is for turns in a box, outside of which its hooks run: where its user wants that
+                (``RALPH_BRIDGE_RUN_PROJECT_CODE=0``), it has to be one of ours, or a copy of one.
 
         Raises:
-            ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver: nothing has run.
+            ScriptNotFound, ScriptUnreadable, ScriptInvalid, UnknownDriver, ProjectCodeNotRun: nothing has run.
             ContractViolation: required hooks are missing; all are named.
             HookFailed, HookExited, HookTimeout, ShellDied: the script or one of the three hooks failed.
         """
-        path = find(os.fspath(script), folders) if resources.is_name(script) else Path(absolute(script))
+        path = find(path_text(script), folders) if resources.is_name(script) else Path(absolute(script))
         contract = driver_contract()
         shell = Shell(env=env, cwd=cwd, bash=bash, timeout=timeout, commands=COMMANDS if provide_jq else None)
         try:
-            before = [_defaults(contract)]
+            before = [defaults_of(contract)]
             if log is not None:  # by a name that no snapshot shows
                 before.append(f"__rb_ralph_log={quote(os.path.abspath(log))}")
             before += (f"{name}() {{\n: {GIVEN}\n{body}\n}}" for name, body in contract.provided.items())
             shell.execute("\n".join(before))
-            reply = shell.source(path)
+            reply = shell.source(sourced(check(path), boxed=True) if boxed else path)
             driver = cls(path, shell, contract)
             driver._check(reply, strict=strict)
             if settings:
@@ -147,7 +152,7 @@ class Driver(LoadedScript):
             HookFailed: status other than 0 (the prompt is missing), with status and stderr. What an earlier call
                 had left in the array is never returned.
         """
-        arguments = (os.fspath(prompt_file), loop_context, session_id, *extra)
+        arguments = (path_text(prompt_file), loop_context, session_id, *extra)
         return self._array("driver_build_command", "CLAUDE_CMD_ARGS", *arguments)
 
     def offer_stdin(self, when: str = "auto") -> None:
@@ -210,7 +215,7 @@ class Driver(LoadedScript):
         """The session of a finished run: the three-step chain of `bridge.session_id.recover`."""
         from bridge.session_id import recover
 
-        return recover(self, os.fspath(output_file)).session_id
+        return recover(self, path_text(output_file)).session_id
 
     # -- metadata hooks ------------------------------------------------------------------------------
 
@@ -256,20 +261,11 @@ class Driver(LoadedScript):
         if not self.has(hook):
             return None
         try:
-            stdout = self._call(hook, os.fspath(output_file), check=False).stdout
+            stdout = self._call(hook, path_text(output_file), check=False).stdout
         except HookExited as left:
             stdout = left.stdout  # controllers call it in $( ), where exit ends nothing else
         found = _text(stdout)
         return found if found not in ("", "null") else None
-
-
-def _defaults(contract: Contract) -> str:
-    """Code that sets what the environment leaves unset or empty. Keywords only: functions may come with it, too."""
-    return "\n".join(
-        f"case ${{{name}-}} in '') {name}={quote(entry.default)} ;; esac"
-        for name, entry in contract.globals.items()
-        if entry.default is not None
-    )
 
 
 def _text(stdout: str) -> str:

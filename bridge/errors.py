@@ -7,6 +7,11 @@ one next step.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _EVIDENCE_LIMIT = 2000
 
 
@@ -81,6 +86,16 @@ class ScriptInvalid(ConfigurationError):
     """A directory, a program that is not a bash script, or a script that bash can't parse."""
 
 
+class ProjectCodeNotRun(ConfigurationError):
+    """A command that only looks would have to run code of the project's.
+
+    Attributes:
+        shown: lines of what could be found out without it; empty: nothing.
+    """
+
+    shown: Sequence[str] = ()
+
+
 class ContractViolation(ConfigurationError):
     """The script does not offer what its contract demands; all violations are listed at once."""
 
@@ -153,6 +168,11 @@ class HookError(BridgeError, RuntimeError):
         self.hint = hint
         self.provided = provided
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without it, unpickling would call __init__ with the message alone: an error that a worker of a
+        # ProcessPoolExecutor raises has to reach its parent.
+        return _restored, (type(self), self.args, self.__dict__.copy())
+
     def __str__(self) -> str:
         lines = [self.what]
         if self.script:
@@ -168,6 +188,12 @@ class HookError(BridgeError, RuntimeError):
         if self.hint:
             lines.append(f"  next: {self.hint}")
         return "\n".join(lines)
+
+
+def _restored(kind: type[HookError], args: tuple[object, ...], attributes: dict[str, object]) -> HookError:
+    error = kind(str(args[0]), hook="")
+    error.__dict__.update(attributes)
+    return error
 
 
 def _shorten(argument: str) -> str:

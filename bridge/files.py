@@ -34,7 +34,8 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | 
 _WRITES = os.O_WRONLY | os.O_RDWR
 
 ANYWHERE = "/"
-"""The root of files that a person has named, and of those that lie outside of projects: links lead anywhere."""
+"""The root of files that a person has named, and of those that lie outside of projects: links lead anywhere, but
+not out of projects whose turns run in boxes (see :func:`close`)."""
 
 LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""
@@ -42,6 +43,7 @@ LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 _observers: list[Callable[[str, bytes | None], None]] = []
 _roots: dict[str, str] = {}
 _bounds: dict[str, str] = {}
+_closed: set[str] = set()
 
 
 def confine(folder: AnyPath) -> None:
@@ -58,6 +60,24 @@ def confine(folder: AnyPath) -> None:
     if _roots.get(given) != real:
         _roots[given] = _roots[real] = real
         _bounds[real] = _work_tree(real)
+
+
+def close(folder: AnyPath) -> None:
+    """Have nothing that lies in a project be read through a link out of it, prompts and plans neither.
+
+    An agent in a box could have made the link, and what it leads to would be told to it.
+    """
+    confine(folder)
+    _closed.update((os.path.abspath(folder), os.path.realpath(folder)))
+
+
+def root_of_output(path: AnyPath) -> str | None:
+    """What no link may lead out of when a report is written: the working folder, where the path lies in it by name.
+
+    In a checkout of a stranger's, the name of a report may be a link.
+    """
+    here = os.getcwd()
+    return here if f"{os.path.abspath(path)}/".startswith(f"{here}/") else None
 
 
 def script_root(path: AnyPath) -> tuple[str, str | None]:
@@ -119,6 +139,8 @@ def _located(
         make: make the folders that are missing.
     """
     given = os.path.abspath(path)
+    if root == ANYWHERE and any(given.startswith(f"{each}/") for each in _closed):
+        root = None
     top = os.path.abspath(root) if root is not None else _root_of(given)
     shown = given.removesuffix("/:")
     real = _roots.get(top) or os.path.realpath(top)
@@ -451,6 +473,25 @@ def make_folder(path: AnyPath, *, new: bool = False, root: AnyPath | None = None
         return
     with _located(os.path.join(path, ":"), root=root, make=True):
         pass
+
+
+def make_private(folder: AnyPath) -> None:
+    """Make a folder of the user's own and those above it, where they are missing, for nobody else."""
+    missing = [path := os.path.abspath(folder)]
+    while not os.path.lexists(path := os.path.dirname(path)):
+        missing.append(path)
+    for each in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(each, 0o700)
+
+
+def keep_private(folder: AnyPath) -> None:
+    """Let nobody but its owner into a folder, which is no link."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fchmod(opened, 0o700)
+    finally:
+        os.close(opened)
 
 
 def delete(path: AnyPath, *, missing: bool = True) -> None:

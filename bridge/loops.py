@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bridge.errors import ConfigurationError
-from bridge.loop.events import EventStream, LoopEnded, Notice
+from bridge.loop.event_stream import EventStream
+from bridge.loop.events import LoopEnded, Notice
 from bridge.options import check_options
-from bridge.setups import PLAIN, kinds
+from bridge.setups import PLAIN, SCRIPT, kinds
 from bridge.setups.options import OPTIONS, RunOptions, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import timedelta
 
     from bridge.loop.events import LoopEvent
     from bridge.setups.model import Opened, Setup, SetupKind
@@ -25,6 +27,7 @@ class LoopOptions(TypedDict, total=False):
     """The options of `Loop.open`, which says what they mean."""
 
     driver: str | os.PathLike[str] | None
+    script: str | os.PathLike[str] | None
     agent: str | os.PathLike[str] | None
     prompt: str | os.PathLike[str] | None
     mode: str | None
@@ -33,7 +36,7 @@ class LoopOptions(TypedDict, total=False):
     words: Sequence[str]
     task: str | None
     max_iterations: int | None
-    max_minutes: float | None
+    max_minutes: float | timedelta | None
     max_cost: float | None
     max_tokens: float | None
     tokens_per_hour: float | None
@@ -42,12 +45,15 @@ class LoopOptions(TypedDict, total=False):
     calls: int | None
     max_failures: int | None
     max_idle: int | None
-    timeout: float | None
-    retry_delay: float | None
+    timeout: float | timedelta | None
+    exit_grace: float | timedelta | None
+    max_silence: float | timedelta | None
+    max_context: str | None
+    retry_delay: float | timedelta | None
     promise: str | None
     allowed_tools: str | None
     live: bool
-    resume: bool
+    resume: bool | None
     sandbox: str | None
     sandbox_write: Sequence[str]
     sandbox_env: Sequence[str]
@@ -58,7 +64,7 @@ class LoopOptions(TypedDict, total=False):
     escalate: str | None
     check: str | None
     check_every_turn: bool
-    check_minutes: float | None
+    check_minutes: float | timedelta | None
     telemetry: str | None
     telemetry_content: bool
     review: str | None
@@ -75,7 +81,9 @@ class Loop(EventStream[LoopEnded]):
     ``IterationEnded`` whose `turn` sums the run up (:mod:`bridge.loop.events`). Nothing is printed.
 
     Leaving early (:meth:`close`, the end of a ``with`` block, or dropping the loop) ends the tool and everything
-    that it has started. One thread at a time may use it; which one doesn't matter.
+    that it has started. One thread at a time iterates; which one doesn't matter. :meth:`stop` may be called from
+    any other. In asyncio: ``async with loop:`` and ``async for event in loop``; a task that is cancelled ends the
+    loop.
 
     Attributes:
         project: the project's folder.
@@ -100,21 +108,23 @@ class Loop(EventStream[LoopEnded]):
     ) -> Loop:
         """Check everything, load the tool and take the project's lock; the loop goes on as it is iterated over.
 
-        The options mean what those of ``ralph-bridge run`` (and ``wiggum start``) mean, units included. One that
-        the kind of the project doesn't have is refused.
+        The options mean what those of ``ralph-bridge run`` (and ``wiggum start``) mean, units included; a duration
+        may also be a timedelta. One that the kind of the project doesn't have is refused.
 
         Args:
             project: its folder, or one below it.
             setup: a kind of setup; None: told by the project's files, as ``run`` does. A wiggum loop is begun by
                 ``setup="wiggum"`` or a task, and goes on by itself in a folder that is nothing else.
             driver: name or path of a driver; a path is seen from the working folder.
+            script: a script that calls a coding CLI in a loop, which is run as it is, seen from the working folder;
+                `words` are its arguments, and what it prints goes to ``.ralph/logs/script.log``.
             agent: the same of an agent (not in bmalph and frankbria).
             prompt: prompt file, seen from the project (not in wiggum).
             mode: what the turns are for: ``build`` or ``plan`` (playbook).
             tasks: file with the list of tasks, seen from the project (ralphy).
-            push: push after each turn where the project's own script does (playbook).
+            push: False: what the project's script pushes stays here (kinds whose script is run).
             words: of the controller's command line, such as ``["build", "3"]`` (ralph-loop).
-            task: what is to be done, in words (wiggum).
+            task: what is to be done, in words (wiggum); of a project's script: beside its own prompts.
             max_iterations: then give up; default 50 in a plain folder, else as the setup says.
             max_minutes: then give up, the turn that is under way with it.
             max_cost: start no turn when so many US dollars are spent.
@@ -126,11 +136,16 @@ class Loop(EventStream[LoopEnded]):
             max_idle: give up after so many runs in a row that changed nothing (plain, ralph-loop, whose loops have
                 no circuit breaker); default 5, 0: never.
             timeout: minutes that each run of the tool may take; default as the setup says.
+            exit_grace: seconds that its CLI may stay once it has answered; default 5, 0: any time.
+            max_silence: minutes that a run may print nothing; then it is ended.
+            max_context: how full the context of a session may be that is carried on, before a fresh one begins:
+                per cent of the model's window, or tokens: ``80%``, ``120k`` (plain, bmalph, frankbria).
             retry_delay: seconds after a failed run, doubled with each one in a row.
             promise: the assistant's promise that ends the loop (not in ralph-loop).
             allowed_tools: tools that the agent may use (plain, bmalph, frankbria).
             live: show output while it comes, where that is supported.
-            resume: resume the session of the run before (plain, bmalph, frankbria).
+            resume: go on in the session of the turn before (plain, bmalph, frankbria); None: as the setup
+                says, in a folder with a prompt alone a new one for each turn.
             sandbox: where the tool runs: ``bwrap``, ``docker``, ``podman``, ``srt``, or ``none``; default as the
                 environment and the user's configuration say.
             sandbox_write, sandbox_env: folders that it may write to, variables that it gets, beside its own.
@@ -209,11 +224,15 @@ def kind_of(
 
 
 def _folder(project: str | os.PathLike[str]) -> Path:
+    from bridge.log import logger
+    from bridge.sandbox.recovery import look_behind
     from bridge.setups.projects import project_above
 
     folder = Path(os.path.abspath(project))
     if not folder.is_dir():
         raise ConfigurationError(f"{os.fspath(project)}: there is no such folder")
+    for line in look_behind(folder):
+        logger().warning("%s: %s", folder, line)
     return project_above(folder)
 
 
@@ -227,6 +246,8 @@ def found_kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[Set
         raise ConfigurationError(f"setup={setup!r}: there is no such setup; known: {', '.join(known)}")
     script = wanted.driver or wanted.agent
     refuse(folder, os.environ, given=wanted.settings, driver=script, sandbox=wanted.sandbox)
+    if wanted.script is not None:
+        return known[SCRIPT], None
     if setup is not None and known[setup].installation is None:
         return known[setup], None
     if setup is None and wanted.task is not None:
@@ -242,8 +263,9 @@ def found_kind(folder: Path, setup: str | None, wanted: RunOptions) -> tuple[Set
 
 
 def _run_options(options: LoopOptions) -> RunOptions:
-    given: dict[str, Any] = {**options, "words": tuple(options.get("words", ()))}
-    for name in ("driver", "agent", "prompt", "tasks"):
+    given: dict[str, Any] = {name: OPTIONS[name].number(value) for name, value in options.items()}
+    given["words"] = tuple(options.get("words", ()))
+    for name in ("script", "driver", "agent", "prompt", "tasks"):
         if given.get(name) is not None:
             given[name] = os.fspath(given[name])
     if given.get("calls") is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
@@ -33,6 +34,10 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "bool": ("True or False", lambda value: isinstance(value, bool)),
     "int": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
     "float": ("a number", _is_number),
+    "float | timedelta": (
+        "a number or a timedelta",
+        lambda value: _is_number(value) or isinstance(value, timedelta),
+    ),
     "Sequence[str]": ("a list of texts", _are_texts),
     "Collection[str]": (
         "texts",
@@ -42,9 +47,23 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
         "texts by their names",
         lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()]),
     ),
+    "Mapping[str, object]": ("values by their names", lambda value: isinstance(value, Mapping)),
     "dict[str, Any]": ("options by their names", lambda value: isinstance(value, Mapping)),
 }
 """What is expected, in words, and whether a value is that; by annotation."""
+
+
+UNITS = {"seconds": timedelta(seconds=1), "minutes": timedelta(minutes=1)}
+"""In which numbers that are durations may be."""
+
+
+def in_units(value: Any, unit: str) -> Any:
+    """Give a timedelta as a number of seconds or minutes, anything else as it is.
+
+    >>> in_units(timedelta(hours=1), "minutes"), in_units(30, "minutes")
+    (60.0, 30)
+    """
+    return value / UNITS[unit] if isinstance(value, timedelta) else value
 
 
 def check_options(of: str, given: Mapping[str, object], annotations: Mapping[str, object]) -> None:

@@ -10,6 +10,28 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
+def install_command(extra: str) -> str:
+    """Give the command that adds what one of our extras needs to the environment that this runs in.
+
+    It names the libraries themselves: whatever this was installed from, a checkout or a wheel, it works.
+    """
+    import re
+    import shlex
+    import sys
+    from importlib.metadata import PackageNotFoundError, requires
+    from importlib.util import find_spec
+
+    try:
+        wanted = [each.partition(";") for each in requires("ralph-bridge") or ()]
+    except PackageNotFoundError:
+        wanted = []
+    marked = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
+    libraries = [requirement.strip() for requirement, _, marker in wanted if marked.search(marker)]
+    python = shlex.quote(sys.executable)
+    pip = f"{python} -m pip install" if find_spec("pip") is not None else f"uv pip install --python {python}"
+    return " ".join([pip, *(shlex.quote(each) for each in libraries or [extra])])
+
+
 class _Named(Protocol):
     @property
     def name(self) -> str: ...

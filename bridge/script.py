@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bridge.contract.scripts import check_parses
+from bridge.contract.scripts import check_parses, provider_of
 from bridge.errors import ContractViolation
 from bridge.shell.protocol import quote
 
@@ -103,8 +103,24 @@ class LoadedScript:
         lines += (f"  {name}: the variable is not set when the script has been sourced" for name in unset)
         if stderr:
             lines.append("  sourcing it printed: " + stderr.strip()[:500])
-        lines.append(f"  next: define them; {self._example} is a short example")
+        provider = provider_of(self._defined) if missing and self.contract.prefix == "driver_" else None
+        if provider is not None:
+            lines[1:] = [
+                f"  it is the provider adapter {provider}, which frankbria's loops run: docs/providers.md",
+                "  next: run it there, or take a driver: `ralph-bridge drivers` lists those that ship",
+            ]
+        else:
+            lines.append(f"  next: define them; {self._example} is a short example")
         return ContractViolation("\n".join(lines))
+
+
+def defaults_of(contract: Contract) -> str:
+    """Code that sets what the environment leaves unset or empty. Keywords only: functions may come with it, too."""
+    return "\n".join(
+        f"case ${{{name}-}} in '') {name}={quote(entry.default)} ;; esac"
+        for name, entry in contract.globals.items()
+        if entry.default is not None
+    )
 
 
 def _in_place_of(hook: Hook) -> str | None:

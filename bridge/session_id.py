@@ -33,7 +33,10 @@ _DEAD = lazy(
     r"|unknown session|no such session"
     r"|(?:session|thread|conversation|chat)(?: [\"']?[\w-]{6,80}[\"']?)? not found|invalid session id"
     r"|no saved session found"
-    r"|error resuming session"
+    r"|error resuming session|session id \S+ is already in use"
+    r"|prompt is too long|input is too long for|context[ _](?:length|window|limit)[ _]exceeded"
+    r"|maximum context length"
+    r"|exceeds? (?:the )?(?:model['\u2019]s )?(?:context|maximum number of tokens)|ran out of room in the model"
     r"|(?:session|thread|conversation)\b.{0,80}\b(?:does not exist|has expired|expired|could not be found)",
     re.IGNORECASE,
 )

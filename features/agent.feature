@@ -1,4 +1,4 @@
-@agent @shipped
+@agent
 Feature: What a loop needs of an agent
   An agent script sets AGENT_CLI and defines three functions: agent_invoke runs the program,
   agent_extract_response takes the agent's own words from what it printed, agent_format_display shows it to
@@ -9,9 +9,9 @@ Feature: What a loop needs of an agent
     Scenario: It can be loaded
       When the script is verified
       Then sourcing it succeeds (RB051)
-      And it prints nothing (RB052)
+      And sourcing it prints nothing (RB052)
       And AGENT_CLI is one word (RB170)
-      And the required functions are there (RB059)
+      And required functions are there after sourcing (RB059)
 
     @once
     Scenario: Variables that nobody knows do no harm
@@ -65,14 +65,14 @@ Feature: What a loop needs of an agent
       When the script is verified
       Then the prompt reaches the CLI (RB171)
       And the CLI runs in the folder of the loop (RB187)
-      And its options are arguments of their own (RB188)
+      And options are arguments of their own (RB188)
 
     Scenario: The CLI's status is passed on, its stdout and stderr as they are
       When the script is verified
-      Then the CLI's status comes back (RB172)
-      And its stderr reaches people (RB173)
-      And its output is untouched (RB174)
-      And it comes as it is printed (RB175)
+      Then the CLI's status is passed on (RB172)
+      And the CLI's stderr reaches people (RB173)
+      And the CLI's output is untouched (RB174)
+      And the CLI's output comes as it is printed (RB175)
 
     @own_tests
     Scenario: Without a prompt file it fails and says so
@@ -108,11 +108,11 @@ Feature: What a loop needs of an agent
     @recorded
     Scenario: The promise in the prompt, in a thought or in a tool's output is not the agent's
       When the script is verified
-      Then nothing but the assistant is in the response (RB177)
+      Then the response is nothing else (RB177)
 
     Scenario: Nothing printed, no response
       When the script is verified
-      Then there is no response without output (RB180)
+      Then no output, no response (RB180)
 
     @own_tests
     Scenario Outline: Nothing said, no response: <what>
@@ -133,8 +133,8 @@ Feature: What a loop needs of an agent
     Scenario: Each text is shown before the next event arrives
       When the script is verified
       Then the display shows what the assistant says (RB181)
-      And it is line-buffered (RB182)
-      And it ends with status 0 (RB186)
+      And the display is line-buffered (RB182)
+      And the display ends with status 0 (RB186)
 
     @recorded
     Scenario: Damaged lines don't end it
@@ -146,7 +146,7 @@ Feature: What a loop needs of an agent
     Scenario: They do not fail, and hand on what they note
       When the script is verified
       Then optional hooks do not fail (RB184)
-      And they keep their globals (RB185)
+      And optional hooks keep their globals (RB185)
       And context figures are whole numbers (RB189)
 
     @own_tests

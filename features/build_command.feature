@@ -1,4 +1,4 @@
-@required @command @shipped
+@required @command
 Feature: Building the command
   driver_build_command gets three arguments, always: the prompt file, the context of this iteration (may be
   empty) and the session to resume (may be empty). It fills CLAUDE_CMD_ARGS with the whole command, one element
@@ -8,8 +8,8 @@ Feature: Building the command
 
     Scenario: A prompt file that is not there
       When the script is verified
-      Then it fails (RB101)
-      And it says why on stderr (RB102)
+      Then a missing prompt is a failure (RB101)
+      And a missing prompt is reported (RB102)
 
     Scenario: After a failure no command is left over from the call before
       When the script is verified
@@ -28,11 +28,11 @@ Feature: Building the command
 
     Scenario: The same arguments give the same command
       When the script is verified
-      Then two calls with the same inputs give the same command (RB117)
+      Then the same inputs give the same command (RB117)
 
     Scenario: What was built before does not show
       When the script is verified
-      Then nothing stale of an earlier command is in it (RB112)
+      Then nothing stale from an earlier command (RB112)
 
     Scenario: A fourth argument, which some loops pass, does no harm
       When the script is verified
@@ -40,9 +40,9 @@ Feature: Building the command
 
     Scenario: Building has no other effects
       When the script is verified
-      Then nothing is printed on stdout (RB118)
-      And the CLI is not run (RB083)
-      And the loop's stdin is left alone (RB124)
+      Then building prints nothing on stdout (RB118)
+      And building a command does not run the CLI (RB083)
+      And building leaves the loop's stdin alone (RB124)
 
   Rule: The context goes to the program when there is one
 
@@ -52,13 +52,13 @@ Feature: Building the command
 
     Scenario: An empty context leaves no trace
       When the script is verified
-      Then there is nothing empty for what is empty (RB123)
+      Then an empty value leaves no option (RB123)
 
   Rule: Settings are honoured; those that are not set have defaults
 
     Scenario: No setting at all
       When the script is verified
-      Then it works in a host without settings (RB120)
+      Then it works in an unusual host (RB120)
 
     Scenario: Output format and permission mode
       When the script is verified
@@ -120,7 +120,7 @@ Feature: Building the command
         | json   | --output-format json --permission-mode bypassPermissions      |
         | text   | --permission-mode bypassPermissions                           |
 
-    @own_tests @codex @opencode @copilot @cursor @gemini @qwen @kimi @pi @droid @kilo
+    @own_tests @codex @opencode @copilot @cursor @gemini @qwen @kimi @antigravity @kiro @pi @droid @kilo
     Scenario Outline: Programs that print one format only are not asked for <format>
       Given CLAUDE_OUTPUT_FORMAT is "json"
       When the command is built
@@ -145,7 +145,7 @@ Feature: Building the command
         | acceptEdits       | acceptEdits       |
         | plan              | plan              |
 
-    @own_tests @codex @opencode @copilot @cursor @gemini @qwen @kimi @pi @droid @kilo
+    @own_tests @codex @opencode @copilot @cursor @gemini @qwen @kimi @antigravity @kiro @pi @droid @kilo
     Scenario: The others take no notice of it
       When the command is built
       And CLAUDE_PERMISSION_MODE becomes "plan"
@@ -240,6 +240,27 @@ Feature: Building the command
       Then the command is
         """
         kimi --output-format stream-json --session sid-1 --prompt 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @antigravity
+    Scenario: Antigravity CLI
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        agy --output-format stream-json --dangerously-skip-permissions --print-timeout 24h --conversation sid-1
+            --print 'Loop 3.
+
+        Do the next task.'
+        """
+
+    @own_tests @kiro
+    Scenario: Kiro CLI has no sessions
+      When the command is built with the context "Loop 3." and the session "sid-1"
+      Then the command is
+        """
+        kiro-cli chat --no-interactive --trust-all-tools --wrap never 'Loop 3.
 
         Do the next task.'
         """

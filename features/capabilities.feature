@@ -1,4 +1,4 @@
-@matrix @capability @shipped
+@matrix @capability
 Feature: What each driver can do
   The loop asks a driver for its capabilities instead of knowing the programs. This is the matrix of the
   shipped drivers; the contract's data says the same.
@@ -19,7 +19,7 @@ Feature: What each driver can do
     @without_sessions
     Scenario: No support for sessions means that none does
       When the script is verified
-      Then no session is in the command (RB122)
+      Then no session from a driver without sessions (RB122)
 
     @with_allowlist
     Scenario: Support for allowlists means that every tool reaches the command
@@ -29,12 +29,12 @@ Feature: What each driver can do
     @with_live_output @with_filter
     Scenario: The driver's own filter for the events of live output
       When the script is verified
-      Then the filter is a jq program (RB134)
+      Then the stream filter is a jq program (RB134)
 
     Scenario: Asking for a capability prints nothing and changes nothing
       When the script is verified
-      Then the answer is status 0 or 1 (RB076)
-      And nothing is printed (RB077)
+      Then booleans are answered by status 0 or 1 (RB076)
+      And booleans print nothing (RB077)
 
   Rule: What people read
 
@@ -46,12 +46,12 @@ Feature: What each driver can do
     @metadata
     Scenario: The oldest version that will do has three numbers
       When the script is verified
-      Then driver_min_version prints a version (RB074)
+      Then driver_min_version is a version (RB074)
 
     @metadata
     Scenario: Whether the program is installed
       When the script is verified
-      Then driver_check_available tells it (RB075)
+      Then driver_check_available tells whether the CLI is there (RB075)
 
   Rule: The drivers that ship with ralph-bridge, word for word
 
@@ -73,6 +73,8 @@ Feature: What each driver can do
         | gemini      | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
         | qwen        | no        | yes      | yes         | transform    | complex     | none                 | static  |
         | kimi        | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
+        | antigravity | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
+        | kiro        | no        | no       | no          | absent       | passthrough | none                 | static  |
         | pi          | no        | yes      | yes         | passthrough  | complex     | extract              | static  |
         | droid       | no        | yes      | yes         | passthrough  | complex     | none                 | static  |
         | kilo        | no        | yes      | yes         | passthrough  | select      | extract              | static  |

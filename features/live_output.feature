@@ -1,4 +1,4 @@
-@live @shipped
+@live
 Feature: Showing the work while it is done
   For live output the loop runs a variant of the command, LIVE_CMD_ARGS, which prints one JSON event per line,
   and shows what the driver's jq filter makes of each event.
@@ -7,36 +7,36 @@ Feature: Showing the work while it is done
 
     Scenario: Program, prompt, context and session are the same
       When the script is verified
-      Then the live command begins with the same program (RB130)
-      And it keeps what the command has (RB132)
-      And it asks for events (RB139)
+      Then the live command is filled in (RB130)
+      And the live command keeps what the command has (RB132)
+      And the live command prints events (RB139)
 
     Scenario: The built command stays as it was
       When the script is verified
-      Then the live command is a copy (RB131)
+      Then the live command is a copy: CLAUDE_CMD_ARGS stays (RB131)
 
     Scenario: A second preparation gives the same
       When the script is verified
-      Then nothing stale of an earlier live command is in it (RB133)
+      Then nothing stale from an earlier live command (RB133)
 
   Rule: The filter shows what the agent says, and nothing of what it does not know
 
     @with_live_output @with_filter
     Scenario: The filter is a jq program
       When the script is verified
-      Then the filter compiles (RB134)
+      Then the stream filter is a jq program (RB134)
 
     @with_live_output
     Scenario: The recorded events of each program, of older versions too, show what the agent said
       When the script is verified
-      Then every text is shown (RB135)
-      And nothing else is shown (RB136)
+      Then the filter shows what the assistant says (RB135)
+      And the filter shows nothing else (RB136)
 
     @with_live_output
     Scenario: Unknown events
       When the script is verified
-      Then the filter passes over what it does not know (RB137)
-      And it works line by line (RB138)
+      Then the filter survives events that it doesn't know (RB137)
+      And the filter works line by line (RB138)
 
   Rule: The live commands of our drivers, word for word, and as bash itself has them
 
@@ -51,7 +51,7 @@ Feature: Showing the work while it is done
       And the live command is prepared
       Then the live command is what bash itself yields
 
-    @own_tests @codex @opencode @copilot @gemini @kimi @pi @droid @kilo
+    @own_tests @codex @opencode @copilot @gemini @kimi @antigravity @kiro @pi @droid @kilo
     Scenario: Where the program prints events anyway, or never, the command stays as it is
       When the command is built with the context "Loop 3." and the session "sid-1"
       And the live command is prepared
@@ -220,6 +220,30 @@ Feature: Showing the work while it is done
         ⚡ [Edit]
         All done.
         """
+
+    @own_tests @antigravity
+    Scenario: What Antigravity CLI shows
+      When these lines are shown live
+        """
+        {"event":"init","conversation_id":"c-1","init":{"cwd":"/"}}
+        {"event":"step_update","step_update":{"step_index":0,"step_type":"user_input","state":"DONE","text_delta":"Do the next task."}}
+        {"event":"step_update","step_update":{"step_index":1,"step_type":"agent_response","state":"ACTIVE","text_delta":"Let me "}}
+        {"event":"step_update","step_update":{"step_index":1,"step_type":"agent_response","state":"ACTIVE","text_delta":"look."}}
+        {"event":"step_update","step_update":{"step_index":2,"step_type":"tool","state":"ACTIVE","tool_name":"view_file","tool_info":{}}}
+        {"event":"step_update","step_update":{"step_index":3,"step_type":"agent_response","state":"ACTIVE","text_delta":"All done."}}
+        {"event":"result","result":{"status":"SUCCESS","response":"All done."}}
+        """
+      Then this is shown
+        """
+        Let me look.
+        ⚡ [view_file]
+        All done.
+        """
+
+    @own_tests @kiro
+    Scenario: Kiro CLI's filter lets everything through, because there are no events
+      When driver_stream_filter is called
+      Then it prints one line that is "."
 
     @own_tests @pi
     Scenario: What pi shows

@@ -1,4 +1,4 @@
-@loading @shipped
+@loading
 Feature: Loading a driver
   A driver is a bash script that defines functions called hooks. The host sources it once, in a bash of its
   own, and then asks three hooks for what it keeps in globals: the tools that an allowlist may name, the
@@ -9,14 +9,18 @@ Feature: Loading a driver
     Scenario: Loading prints nothing and leaves the shell as it was
       When the script is verified
       Then sourcing it succeeds (RB051)
-      And it prints nothing (RB052)
-      And it leaves options, folder, traps and IFS alone (RB053, RB054, RB055, RB056, RB057)
-      And it keeps the host's settings (RB060)
-      And it makes no files (RB063)
+      And sourcing it prints nothing (RB052)
+      And sourcing it keeps the shell's options (RB053)
+      And sourcing it keeps the working folder (RB054)
+      And sourcing it leaves traps alone (RB055)
+      And sourcing it leaves IFS alone (RB056)
+      And sourcing it leaves arguments, umask and descriptors alone (RB057)
+      And sourcing it keeps the host's settings (RB060)
+      And sourcing it makes no files (RB063)
 
     Scenario: The functions named driver_ are hooks of the contract, or helpers that it knows
       When the script is verified
-      Then no function looks like a misspelt hook (RB006)
+      Then functions with the contract's prefix are hooks (RB006)
 
     @own_tests
     Scenario: Loading prints nothing and leaves nothing behind but functions
@@ -54,7 +58,7 @@ Feature: Loading a driver
 
     Scenario: Name and file agree
       When the script is verified
-      Then the file is called as driver_name says (RB073)
+      Then the file is named after driver_name (RB073)
 
     @once
     Scenario Outline: A shipped driver is found by its name
@@ -71,6 +75,8 @@ Feature: Loading a driver
         | gemini      | Gemini CLI         |
         | qwen        | Qwen Code          |
         | kimi        | Kimi Code          |
+        | antigravity | Antigravity CLI    |
+        | kiro        | Kiro CLI           |
         | pi          | pi                 |
         | droid       | Droid              |
         | kilo        | Kilo               |
@@ -100,7 +106,7 @@ Feature: Loading a driver
       When the driver called "codxe" is loaded
       Then it is refused as an unknown driver
       And the message says "Did you mean codex?"
-      And the message says "Known: claude-code, codex, copilot, cursor, droid, gemini, kilo, kimi, opencode, pi, qwen"
+      And the message says "Known: antigravity, claude-code, codex, copilot, cursor, droid, gemini, kilo, kimi, kiro, opencode, pi, qwen"
 
     @once
     Scenario: A helper that lies beside the drivers is not one

@@ -1,4 +1,4 @@
-@required @shipped
+@required
 Feature: The hooks that every driver has
   Five hooks are called without asking whether they exist. Three print one line, one fills an array with tool
   names, and driver_build_command, which has a feature of its own, fills the array with the command.
@@ -7,31 +7,32 @@ Feature: The hooks that every driver has
 
     Scenario Outline: <hook> prints one line
       When the script is verified
-      Then it prints one line that is <shape> (<clause>)
+      Then <hook> is <shape> (<clause>)
 
       Examples:
-        | hook                | shape                             | clause |
-        | driver_name         | a lower-case identifier           | RB070  |
-        | driver_display_name | a name for people                 | RB071  |
-        | driver_cli_binary   | the name or the path of a program | RB072  |
+        | hook                | shape                     | clause |
+        | driver_name         | one lower-case identifier | RB070  |
+        | driver_display_name | one line                  | RB071  |
+        | driver_cli_binary   | one name or path          | RB072  |
 
   Rule: driver_valid_tools fills VALID_TOOL_PATTERNS
 
     Scenario: There are tools, each one once, none of them empty
       When the script is verified
-      Then VALID_TOOL_PATTERNS holds each tool once (RB078)
+      Then driver_valid_tools fills VALID_TOOL_PATTERNS (RB078)
 
     Scenario: It fills the array anew; it does not append to it
       When the script is verified
-      Then every array begins anew (RB024)
+      Then hooks reset their arrays first (RB024)
 
   Rule: A hook changes the globals that the contract names for it, and no others
 
     Scenario: No global of others is written, and no undeclared one is left behind
       When the script is verified
       Then hooks write no globals of others (RB021)
-      And they leave no undeclared globals behind (RB020, RB081)
-      And they leave the host's variables alone (RB082)
+      And hooks leave no undeclared globals behind (RB020)
+      And hooks set no undeclared globals (RB081)
+      And hooks leave the host's variables alone (RB082)
 
   Rule: The drivers that ship with ralph-bridge, word for word
 

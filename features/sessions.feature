@@ -1,4 +1,4 @@
-@session @shipped
+@session
 Feature: Resuming a session, and finding its id again
   A loop that resumes the session of the iteration before saves the agent from reading everything again. The
   driver puts the session's id into the command; afterwards the id is looked for in what the program printed.
@@ -12,16 +12,16 @@ Feature: Resuming a session, and finding its id again
 
     Scenario: With any other value every iteration is a new session
       When the script is verified
-      Then there is no session unless CLAUDE_USE_CONTINUE is true (RB110)
+      Then no session unless CLAUDE_USE_CONTINUE is true (RB110)
 
     Scenario: Without an id there is nothing to resume
       When the script is verified
-      Then an empty id leaves no session option (RB111)
+      Then no session option with an empty id (RB111)
 
     @without_sessions
     Scenario: A driver without sessions takes no notice of an id
       When the script is verified
-      Then no session is in the command (RB122)
+      Then no session from a driver without sessions (RB122)
 
   Rule: The id is found again in what the program prints
 
@@ -32,14 +32,14 @@ Feature: Resuming a session, and finding its id again
 
     Scenario: What the hooks for session ids print
       When the script is verified
-      Then the id and nothing around it is found (RB150)
+      Then the session id is found in the output (RB150)
       And nothing is found where nothing is (RB151)
 
     Scenario: The program itself is asked last
       When the script is verified
-      Then its only session is taken (RB152)
-      And several sessions are no answer (RB153)
-      And a CLI that fails gives none (RB154)
+      Then the fallback gives the only session (RB152)
+      And the fallback refuses ambiguity (RB153)
+      And the fallback gives nothing when the CLI fails (RB154)
 
   Rule: Each program has its own way to say it
 

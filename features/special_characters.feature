@@ -1,4 +1,4 @@
-@special_characters @shipped
+@special_characters
 Feature: Every argument arrives as it was given
   Prompts, contexts, paths and ids hold what people and programs write. Nothing of it may be split, expanded,
   evaluated or taken for an option, from the host through bash into the command and back, byte for byte.

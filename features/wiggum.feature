@@ -69,7 +69,7 @@ Feature: Wiggum mode: long unattended runs
     And the breaker is OPEN
 
   Scenario: Circuit breaker: an agent that fails in the same way 5 times
-    Given an agent that does "echo Error: not logged in; exit 1"
+    Given an agent that does "echo Error: the socket is in use; exit 1"
     When the loop is run with "--retry-delay 0.1"
     Then it ends with the outcome "repeated_error" and exit status 7
     And the agent was run 5 times

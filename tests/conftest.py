@@ -16,6 +16,8 @@ import hypothesis
 import psutil
 import pytest
 from hypothesis import HealthCheck
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from bridge import Shell
 from tests.examples import SETUPS, project
@@ -25,6 +27,7 @@ from tests.machine import (
     NO_BOX,
     NO_ORDINARY,
     NO_ORIGINAL,
+    NO_OTHERS,
     NO_PROVIDER,
     hear_signals,
     mostly_slow,
@@ -44,6 +47,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
     "it doesn't look for Windows",  # scenarios about what our own drivers need not do
     "it puts nothing on stdin",
     "no fish on this machine",
+    *(f"no {each} on this machine" for each in ("zsh", "node", "perl", "make", "envsubst")),
     NO_BOX,
     NO_ORDINARY,
     f"docker: {NO_PROVIDER}",  # no daemon
@@ -51,6 +55,7 @@ ALLOWED_SKIPS: tuple[str, ...] = (
     f"podman: {NO_PROVIDER}",  # as in a container that may not make another
     f"srt: {NO_PROVIDER}",
     NO_ORIGINAL,
+    NO_OTHERS,
 )
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
 
@@ -89,6 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until all tests are collected: they stay, and looking through them takes as long as making them
     hear_signals()
     same_environment()
+    if config.getoption("hypothesis_profile", None) in (None, "same"):
+        # Constants of whichever of our modules are loaded are tried, too: other cases in each run of some tests.
+        providers._get_local_constants = Constants
     state = tempfile.mkdtemp(prefix="state-")  # where loops leave their records; not in the home of who tests
     config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
     os.environ["XDG_STATE_HOME"] = state
@@ -112,6 +120,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     gc.freeze()  # what has been collected is no garbage; a test that looks for leaks need not look there
     gc.enable()
+    gc.set_threshold(
+        50_000, 20, 100
+    )  # what tests keep on purpose, such as syntax trees, is looked through less often
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -79,6 +79,8 @@ class Example:
         busy, used_up, refused: exit status of a second loop; of one whose iterations or minutes are used up; of one
             whose CLI can't be used as it is.
         runs: files of the project that `doctor` runs.
+        scripted: a script of its own calls the CLI: it ends when that ends, prints what that prints, and repeats
+            what that repeats.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Example:
     used_up: int = 1
     refused: int = 4
     runs: frozenset[str] = frozenset()
+    scripted: bool = False
 
     @property
     def kind(self) -> SetupKind:
@@ -120,13 +123,20 @@ _PRD = """\
   ]
 }
 """
+_SCRIPT = """\
+#!/bin/bash
+while :; do
+    out=$(claude -p "Do the next task." --output-format json)
+    if [[ $out == *"<promise>COMPLETE</promise>"* ]]; then exit 0; fi
+done
+"""
 _WIGGUM = ("wiggum", "start", "--no-live", "--no-checkpoints")
 _EXAMPLES = (
     Example(
         name="plain",
         setup="plain",
         files={".ralph/PROMPT.md": _PROMPT},
-        words=("run", "--no-live", "--driver", "claude-code"),
+        words=("run", "--no-live", "--continue", "--driver", "claude-code"),
         ended="project_complete",
     ),
     Example(
@@ -209,26 +219,39 @@ _EXAMPLES = (
         files={
             "PROMPT_build.md": _PROMPT,
             "IMPLEMENTATION_PLAN.md": _PLAN,
-            "loop.sh": "#!/bin/bash\nwhile :; do cat PROMPT_build.md | claude -p; done\n",
+            "loop.sh": _SCRIPT.replace('-p "Do the next task."', "-p < PROMPT_build.md"),
         },
-        words=("run", "--no-live", "--completion-promise", "COMPLETE"),
+        words=("run",),
         sessions=False,
+        tool="script loop.sh",
         done="say '<promise>COMPLETE</promise>'",
-        ended="completion_promise",
-        used_up=0,
+        ended="script_ended",
+        scripted=True,
     ),
     Example(
         name="pocock",
         setup="pocock",
         files={
-            "afk-ralph.sh": '#!/bin/bash\nfor ((i = 1; i <= $1; i++)); do claude -p "@PRD.md Go on."; done\n',
+            "afk-ralph.sh": _SCRIPT.replace("while :;", "for ((i = 1; i <= $1; i++));") + "exit 1\n",
             "PRD.md": _PLAN,
         },
-        words=("run", "--no-live", "--max-iterations", "50"),
+        words=("run", "--max-iterations", "50"),
         sessions=False,
+        tool="script afk-ralph.sh",
         done="say '<promise>COMPLETE</promise>'",
-        ended="completion_promise",
-        used_up=0,
+        ended="script_ended",
+        scripted=True,
+    ),
+    Example(
+        name="script",
+        setup="script",
+        files={"loop.sh": _SCRIPT},
+        words=("run",),
+        sessions=False,
+        tool="script loop.sh",
+        done="say '<promise>COMPLETE</promise>'",
+        ended="script_ended",
+        scripted=True,
     ),
     Example(
         name="ralphy",
@@ -246,14 +269,18 @@ _EXAMPLES = (
         name="snarktank",
         setup="snarktank",
         files={
-            "scripts/ralph/ralph.sh": '#!/bin/bash\nHERE=$(dirname "$0")\nclaude --print < "$HERE/CLAUDE.md"\n',
+            "scripts/ralph/ralph.sh": _SCRIPT.replace(
+                '-p "Do the next task."', "--print < scripts/ralph/CLAUDE.md"
+            ),
             "scripts/ralph/CLAUDE.md": _PROMPT,
             "scripts/ralph/prd.json": _PRD,
         },
-        words=("run", "--no-live"),
+        words=("run",),
         sessions=False,
+        tool="script ralph.sh",
         done="say '<promise>COMPLETE</promise>'",
-        ended="completion_promise",
+        ended="script_ended",
+        scripted=True,
     ),
 )
 
@@ -511,6 +538,7 @@ class Project:
         """What a command is started with."""
         base = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         path = f"{self.path / 'bin'}:{base['PATH']}"
+        base["RALPH_BRIDGE_RUN_PROJECT_CODE"] = "1"  # as for all tests (tests/machine.py)
         pythonpath = os.pathsep.join(filter(None, (str(ROOT), base.get("PYTHONPATH"))))
         return base | {"PATH": path, "PYTHONPATH": pythonpath, "TZ": "UTC"} | self.env | env
 
@@ -534,16 +562,22 @@ class Project:
             env: its environment.
         """
         output = self.kept / f"output.{len(self.loops)}"
+        words = (*(example or self.example).words, *words)
+        cwd, environment = self.path / folder, self.environment(**env)
         with output.open("wb") as file:
-            process = subprocess.Popen(
-                [*self.main, *(example or self.example).words, *words],
-                cwd=self.path / folder,
-                env=self.environment(**env),
-                stdin=subprocess.DEVNULL,
-                stdout=file if stdout is None else stdout,
-                stderr=file,
-                preexec_fn=before,
-            )
+            out = file if stdout is None else stdout
+            if before is None and self.main == tuple(MAIN):
+                process = command.start(words, cwd=cwd, env=environment, stdout=out, stderr=file, text=False)
+            else:
+                process = subprocess.Popen(
+                    [*self.main, *words],
+                    cwd=cwd,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=file,
+                    preexec_fn=before,
+                )
         self.loops.append(Loop(process, output))
         return self.loops[-1]
 
@@ -559,15 +593,7 @@ class Project:
 
     def popen(self, *words: str, folder: str = ".") -> subprocess.Popen[str]:
         """Start a command, with pipes."""
-        process = subprocess.Popen(
-            [*MAIN, *words],
-            cwd=self.path / folder,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = command.start(words, cwd=self.path / folder, env=self.environment())
         self.piped.append(process)
         return process
 
@@ -624,7 +650,13 @@ def project(example: Example, folder: Path) -> Iterator[Project]:
     made.git("init", "-q", "-b", "main")
     made.git("add", "-A")
     made.git("commit", "-qm", "first")
-    for name, seconds in (("PAUSE", "0"), ("POLL", "0.05"), ("RETRY", "0.05"), ("KILL_GRACE", "0.3")):
+    for name, seconds in (
+        ("PAUSE", "0"),
+        ("POLL", "0.05"),
+        ("RETRY", "0.05"),
+        ("KILL_GRACE", "0.3"),
+        ("ANSWERED", "60"),
+    ):
         made.env[f"RALPH_BRIDGE_{name}_SECONDS"] = seconds
     try:
         yield made

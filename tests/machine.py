@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import signal
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from _pytest.mark.structures import ParameterSet
+    from _pytest.mark.structures import MarkDecorator, ParameterSet
 
 T = TypeVar("T")
 
 # Settings of ours and of the CLIs, of bash, of the programs that scripts call, of git hooks and of the terminal.
 _STEERS = re.compile(
-    r"RALPH_(?!BRIDGE_(CI|COLD|BASHES|CLIS|DIST|KILLS|LIFT_EXAMPLES|ORIGINALS|SARIF_SCHEMA)$)"
+    r"RALPH_(?!BRIDGE_(CI|COLD|BASHES|CLIS|CORPUS|DIST|KILLS|LIFT_EXAMPLES|ORIGINALS|SARIF_SCHEMA)$)"
     r"|CLAUDE|OTEL_|TRACEPARENT$|TRACESTATE$|CODEX_|OPENCODE|COPILOT_|CURSOR_|AGENT_|IS_SANDBOX$"
     r"|BASH_ENV$|BASH_FUNC_|ENV$|SHELLOPTS$|BASHOPTS$|BASH_COMPAT$|CDPATH$|GLOBIGNORE$|POSIXLY_CORRECT$|TMOUT$"
     r"|PROMPT_COMMAND$|PS[0-4]$|IFS$|GREP_|JQ_COLORS$|LS_COLORS$|QUOTING_STYLE$|TIME_STYLE$|XDG_|GIT_|LESS|PAGER$"
@@ -48,6 +49,19 @@ NO_BOX = "no namespaces on this machine"
 NO_ORIGINAL = "no copy of the original on this machine"
 """Why a kind of setup isn't compared with the original; tests marked `real` fetch one."""
 
+NO_OTHERS = "PROVIDER_ADAPTERS names no folder with provider adapters of others"
+"""Why none but ours are tried: they are nobody's to bring along."""
+
+
+def adapters_of_others() -> MarkDecorator:
+    """The parameter `path`: each adapter of the folder that PROVIDER_ADAPTERS names."""
+    import pytest
+
+    folder = os.environ.get("PROVIDER_ADAPTERS", "")
+    found = glob.glob(os.path.join(folder, "*.sh")) if folder else []
+    params = [pytest.param(path, id=os.path.basename(path)) for path in sorted(found) if "registry" not in path]
+    return pytest.mark.parametrize("path", params or [pytest.param("", marks=pytest.mark.skip(reason=NO_OTHERS))])
+
 
 def same_environment() -> None:
     """Take what steers the programs under test out of the environment; a test that wants some of it sets it."""
@@ -60,6 +74,8 @@ def same_environment() -> None:
         TZ="UTC",  # a test and the program that it starts have to mean the same hour
         GIT_CONFIG_GLOBAL="/dev/null",  # signed commits, hooks, another name for the first branch
         GIT_CONFIG_NOSYSTEM="1",
+        # Tests of what doctor finds in scripts let it run them; tests/cli/test_what_runs.py: what it does without.
+        RALPH_BRIDGE_RUN_PROJECT_CODE="1",
     )
     time.tzset()
 

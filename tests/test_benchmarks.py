@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
     "name",
     [
         *("hook_call", "read_back", "cold_start", "stop_hook", "verify_scale", "filters"),
-        *("loop", "adapters", "report", "swarm", "box"),
+        *("loop", "adapters", "report", "swarm", "box", "script"),
     ],
 )
 def test_a_benchmark_prints_its_table(name: str) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -45,9 +46,10 @@ def test_the_hooks_for_commits_run_what_is_installed() -> None:
             assert (PROGRAMS / program.removeprefix(".venv/bin/")).exists(), hook["id"]
 
 
-def test_hosted_ci_runs_the_script_that_runs_everywhere() -> None:
-    steps = yaml.safe_load((GITHUB / "workflows" / "ci.yml").read_text())["jobs"]["tests"]["steps"]
-    assert steps[-1]["run"] == "bash .ci/run"
+@pytest.mark.parametrize(("workflow", "words"), [("ci", ""), ("nightly", " nightly")])
+def test_hosted_ci_runs_the_script_that_runs_everywhere(workflow: str, words: str) -> None:
+    steps = yaml.safe_load((GITHUB / "workflows" / f"{workflow}.yml").read_text())["jobs"]["tests"]["steps"]
+    assert steps[-1]["run"] == f"bash .ci/run{words}"
 
 
 def test_the_forms_for_issues_have_the_shape_that_github_reads() -> None:

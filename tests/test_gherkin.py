@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from pytest_bdd.feature import get_features
 
 from bridge import resources
 from bridge.contract import driver_contract
-from bridge.verify.gherkin.scenarios import TAGS, applies, chosen, kind_of
+from bridge.verify.gherkin.scenarios import TAGS, applies, chosen, kind_of, script_features
 from bridge.verify.registry import load
+from tests.features.conftest import is_about
 from tests.features.driver_bench import DriverBench, decoded
 from tests.features.oracle import array_after
 from tests.skeletons import minimal_agent, minimal_driver
@@ -44,10 +46,10 @@ def test_every_tag_is_explained_and_registered(pytestconfig: pytest.Config) -> N
         (["codex"], ["codex"]),
         (["codex", "cursor"], ["codex", "cursor"]),
         (["shipped"], list(DRIVERS)),
-        (["with_sessions"], [name for name in DRIVERS if name != "copilot"]),
-        (["without_sessions"], ["copilot"]),
-        (["with_live_output"], [name for name in DRIVERS if name != "copilot"]),
-        (["without_live_output"], ["copilot"]),
+        (["with_sessions"], [name for name in DRIVERS if name not in ("copilot", "kiro")]),
+        (["without_sessions"], ["copilot", "kiro"]),
+        (["with_live_output"], [name for name in DRIVERS if name not in ("copilot", "kiro")]),
+        (["without_live_output"], ["copilot", "kiro"]),
         (["with_allowlist"], ["claude-code"]),
         (["without_allowlist"], [name for name in DRIVERS if name != "claude-code"]),
         (["with_sessions", "without_allowlist", "codex"], ["codex"]),
@@ -72,6 +74,17 @@ def test_agents_and_drivers_have_scenarios_of_their_own(tmp_path: Path) -> None:
     assert not applies(["agent", "recorded"], path)
     path.write_text("true\n")
     assert kind_of(path) == ""
+
+
+def test_our_own_tests_choose_as_the_plugin_does() -> None:
+    wanted = set()
+    for feature in get_features(script_features()):
+        for scenario in feature.scenarios.values():
+            rule = scenario.rule.tags if scenario.rule else set()
+            wanted.add(frozenset(scenario.tags | feature.tags | rule))
+    for tags in wanted:
+        for script in [*DRIVERS.values(), *AGENTS]:
+            assert is_about({*tags}, script) == applies(tags, script), (tags, script.name)
 
 
 def test_a_scenario_with_its_own_script_runs_once() -> None:
@@ -110,7 +123,9 @@ def test_bash_itself_is_asked_in_a_process_of_its_own(tmp_path: Path) -> None:
         array_after(path, "exit 5", [], "A")
 
 
-@pytest.mark.parametrize(("kind", "feature"), [("driver", "clauses"), ("agent", "agent_clauses")])
+@pytest.mark.parametrize(
+    ("kind", "feature"), [("driver", "clauses"), ("agent", "agent_clauses"), ("provider", "provider_clauses")]
+)
 def test_each_check_is_one_clause_under_its_own_title(kind: str, feature: str) -> None:
     text = next(path for path in FEATURES if path.stem == feature).read_text()
     rows = re.findall(r"\| (RB\d{3}) \| (.*?) +\|\n", text)

@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import pytest
+
 import bridge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pytest
 
 PACKAGE = Path(bridge.__file__).parent
 ROOT = PACKAGE.parent
@@ -28,11 +28,13 @@ ROOMS: dict[str, str] = {
     "amounts": "amounts that others wrote: what isn't a sane one is unknown",
     "timestamps": "points in time as files write them",
     "patterns": "regular expressions that are compiled when they are first used",
+    "yaml_bounds": "bounds of YAML files that others wrote: size, depth, what aliases stand for",
     "wording": "counts, time spans, money and foreign text as people read them",
     "records": "small JSON files: leniently read, atomically written",
     "resources": "where shipped files lie",
     "packages": "objects that installed packages bring by entry points",
     "options": "options as a Python caller gives them: named and typed, or an error that says so",
+    "json_ready": "values as JSON has them",
     "clis": "the coding CLIs that we know: a file each, as data",
     "help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",
     "process": "child processes: started, given a deadline, ended with all that they started; the process table",
@@ -41,9 +43,10 @@ ROOMS: dict[str, str] = {
     "contract": "what a script must offer, as data",
     "stream": "what the CLIs print: filters, one reader per output family, status blocks, analysis",
     "session_id": "the chain that recovers a session id",
-    "script": "what a driver and an agent have in common",
+    "script": "what drivers, agents and provider adapters have in common",
     "driver": "`Driver`: a method per hook",
     "agent": "`Agent`: a method per hook",
+    "provider": "`Provider`: a provider adapter, a method per hook",
     "lookup": "which file a path or a name of a script means",
     "sandbox": "where a turn runs: on this machine, in bubblewrap, in a container",
     "turn": "one call of a tool",
@@ -107,6 +110,14 @@ def module_of(path: Path) -> str:
 def is_module(name: str) -> bool:
     path = PACKAGE.parent / name.replace(".", "/")
     return path.with_suffix(".py").is_file() or path.is_dir()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees() -> Iterator[None]:
+    """They are 150 MB, which each later look for garbage would go through."""
+    yield
+    for cached in (tree_of, nodes_of, imports):
+        cached.cache_clear()
 
 
 @cache
@@ -297,7 +308,11 @@ EXCEPT = {
 } | {
     "bridge.setups.wiggum.install._command_file": "part of the package",
     "bridge.setups.wiggum.task.template": "part of the package",
+    "bridge.setups.script.server.__exit__": "a private folder of this run",
+    "bridge.setups.script.server.keep": "a private folder of this run",
+    "bridge.setups.script.server._make_stand_ins": "a private folder of this run",
     "bridge.setups.wiggum.opening._check_program": "a folder of its own, outside of the project",
+    "bridge.swarm.executors._importing_nothing_here": "a private folder of this run",
     "bridge.loop.notify._lines": "a file that the user names for addresses",
     "bridge.loop.review._prompt": "our own template",
 }

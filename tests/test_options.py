@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,11 @@ import pytest
 
 from bridge import Loop, Shell, Swarm
 from bridge.errors import ConfigurationError, HookNotFound
-from bridge.loops import LoopOptions
+from bridge.loops import LoopOptions, _run_options
 from bridge.options import check_options
 from bridge.setups import KINDS, kinds
 from bridge.setups.options import OPTIONS
+from bridge.tasks.model import Task
 
 WRONG: dict[str, tuple[object, ...]] = {
     "str": (3, b"x", ["x"]),
@@ -20,6 +23,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "bool": ("yes", 1, 0, None),
     "int": ("3", 3.0, True, float("nan"), [3]),
     "float": ("3", True, float("nan"), float("inf"), [3], 10**400),
+    "float | timedelta": ("3", True, float("nan"), float("inf"), [3], 10**400),
     "Sequence[str]": ("build 3", [3], 3),
     "Mapping[str, str]": ("X=1", {"X": 1}, {1: "x"}, ["X"]),
     "dict[str, Any]": ("X=1", 3),
@@ -30,8 +34,9 @@ WRONG: dict[str, tuple[object, ...]] = {
 def _wrong(annotations: dict[str, Any]) -> list[tuple[str, object]]:
     found = []
     for name, each in annotations.items():
-        kind = str(getattr(each, "__forward_arg__", each)).removesuffix(" | None")
-        found += [(name, value) for value in WRONG.get(kind, ())]
+        kind = str(getattr(each, "__forward_arg__", each))
+        wrong = WRONG.get(kind.removesuffix(" | None"), ())
+        found += [(name, value) for value in wrong if value is not None or not kind.endswith(" | None")]
     return found
 
 
@@ -91,6 +96,33 @@ def test_every_wrong_option_of_a_swarm_is_named(tmp_path: Path) -> None:
 def test_right_ones_are_taken() -> None:
     given = {"driver": Path("x"), "max_iterations": 3, "max_minutes": 2, "words": ["a"], "settings": {"a": "b"}}
     check_options("Loop.open", given | {"live": False, "task": None}, LoopOptions.__annotations__)
+
+
+def test_a_duration_may_be_a_timedelta(tmp_path: Path) -> None:
+    given = LoopOptions(timeout=timedelta(hours=2), retry_delay=timedelta(seconds=3), max_minutes=4)
+    asked = _run_options(given)
+    assert (asked.timeout, asked.retry_delay, asked.max_minutes) == (120, 3, 4)
+    durations = {name for name, each in LoopOptions.__annotations__.items() if "timedelta" in str(each)}
+    assert durations == {name for name, each in OPTIONS.items() if each.metavar in ("MINUTES", "SECONDS")}
+    (tmp_path / "PROMPT.md").write_text("Do it.\n")
+    commit = ["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "first"]
+    for words in (["init", "-q"], ["add", "-A"], commit):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    for value in (timedelta(), timedelta(seconds=-1)):
+        with pytest.raises(ConfigurationError, match=r"timeout is .*, expected a number of minutes above 0"):
+            Loop.open(tmp_path, timeout=value)
+        with pytest.raises(ConfigurationError, match=r"check_minutes is .*, expected a number of minutes above 0"):
+            Swarm(tmp_path, [Task("a", "b", "c")], check_minutes=value)
+    with pytest.raises(ConfigurationError, match=r"max_cost is .*\(timedelta\), expected a number"):
+        Loop.open(tmp_path, max_cost=timedelta(1))  # type: ignore[arg-type]
+    with Shell(grace=timedelta(milliseconds=100), timeout=timedelta(minutes=1)) as shell:
+        shell.execute("f() { :; }")
+        with shell.start("f", grace=timedelta(seconds=1)) as job:
+            assert job.read() == b""
+        with pytest.raises(
+            ConfigurationError, match=r"^start: grace is 'x' \(str\), expected a number or a timedelta"
+        ):
+            shell.start("f", grace="x")  # type: ignore[arg-type]
 
 
 def test_a_hook_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
+from bridge import yaml_bounds
 from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
 from bridge.adapters.schema import AdapterProblem, did_you_mean, keys_of, suggestion, without_none
@@ -262,6 +263,7 @@ def _first_document(text: str) -> tuple[Any, bool]:
     """The root node of the first document, and whether others follow."""
     import yaml
 
+    yaml_bounds.check(text)
     parser = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
         root = parser.get_node() if parser.check_node() else None

@@ -6,14 +6,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
-from bridge.cli._render import SoFar, drive, last_line
+from bridge.cli._render import NOT_EARLY, SoFar, drive, last_line
 from bridge.cli._terminal import LossyWriter, Style
-from bridge.loop.events import DenialHelp, LoopEnded, OutputText
+from bridge.loop.events import DenialHelp, IterationStarted, LoopEnded, OutputText
 from bridge.loop.policy import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
+    from bridge.cli._render import Opening
     from bridge.loop.events import LoopEvent
 
     OnLog = Callable[[str, str], None]
@@ -27,15 +28,18 @@ class ControllerScreen:
     Args:
         live: show the agent's text as it comes.
         quiet: show no line about the steps, and the last one only where the work isn't done.
+        opening: gives the first line, and notes below it, from the first command, which the log waits for.
     """
 
-    def __init__(self, *, live: bool, quiet: bool = False) -> None:
+    def __init__(self, *, live: bool, quiet: bool = False, opening: Opening | None = None) -> None:
         self._out, self._err = LossyWriter(sys.stdout), LossyWriter(sys.stderr)
         self._page = Page(sys.stdout, self._out.steer) if flows(sys.stdout) else None
         self._style = Style(sys.stderr)
         self._so_far = SoFar()
         self._live = live
         self._quiet = quiet
+        self._opening = None if quiet else opening
+        self._early: list[tuple[str, str]] = []
 
     def warn(self, line: str) -> None:
         self._err.say(f"Warning: {line}")
@@ -70,6 +74,7 @@ class ControllerScreen:
             further(event)
 
         def interrupted(error: BaseException) -> None:
+            self._begin()
             self._err.say(self._so_far.interrupted(self._style, error))
 
         return drive(events(self.log), show, interrupted)
@@ -85,12 +90,25 @@ class ControllerScreen:
     def log(self, level: str, line: str) -> None:
         if self._quiet and level not in ("ERROR", "WARN"):
             return
+        if self._opening is not None:
+            self._early.append((level, line))
+            return
         self._end_row()
         colour = _COLOURS.get(level)
         self._err.say(self._style(line, colour) if colour else line)
 
+    def _begin(self, argv: Sequence[str] = ()) -> None:
+        opening, self._opening = self._opening, None
+        for line in opening(argv) if opening is not None else ():
+            self._err.say(line)
+        early, self._early = self._early, []
+        for level, line in early:
+            self.log(level, line)
+
     def _show(self, event: LoopEvent) -> None:
         self._so_far.take(event)
+        if isinstance(event, NOT_EARLY):
+            self._begin(event.argv if isinstance(event, IterationStarted) else ())
         if isinstance(event, OutputText) and self._live:
             (self._page or self._out).write(event.text)
         elif isinstance(event, DenialHelp) and event.text:

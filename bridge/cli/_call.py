@@ -14,13 +14,16 @@ from bridge.cli._failures import guarded
 from bridge.cli._terminal import print_json, write
 from bridge.errors import ConfigurationError, HookTimeout
 from bridge.resources import is_name, likely, os_text
+from bridge.sandbox.record import require_looked
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.agent import Agent
+    from bridge.contract.scripts import ScriptKind
     from bridge.driver import Driver
+    from bridge.provider import Provider
     from bridge.shell import Reply, Value
     from bridge.shell.jobs import Input
     from bridge.shell.session import Stdin
@@ -68,7 +71,9 @@ def call_hook(wanted: Call) -> int:
     return 0 if reply.ok else 1
 
 
-def _stream(script: Driver | Agent, hook: str, arguments: list[str], stdin: Input, limit: float | None) -> int:
+def _stream(
+    script: Driver | Agent | Provider, hook: str, arguments: list[str], stdin: Input, limit: float | None
+) -> int:
     """Run a hook beside the main shell and show what it prints while it runs."""
     import threading
 
@@ -92,7 +97,7 @@ def _stream(script: Driver | Agent, hook: str, arguments: list[str], stdin: Inpu
     return 0 if job.status == 0 else 1
 
 
-def _check_hook(loaded: Driver | Agent, hook: str) -> None:
+def _check_hook(loaded: Driver | Agent | Provider, hook: str) -> None:
     if loaded.has(hook) or loaded.provide(hook):
         return
     defined = loaded.shell.functions()
@@ -106,7 +111,7 @@ def _check_hook(loaded: Driver | Agent, hook: str) -> None:
     raise ConfigurationError(f"{loaded.script} has no function {hook!r}.{meant} It has: {', '.join(defined)}")
 
 
-def _print_json(loaded: Driver | Agent, wanted: Call, reply: Reply) -> None:
+def _print_json(loaded: Driver | Agent | Provider, wanted: Call, reply: Reply) -> None:
     changed: dict[str, object] = {}
     if reply.changes is not None:
         changed = {name: v.value for name, v in reply.changes.added.items()}
@@ -146,20 +151,31 @@ def find(script: str) -> Path:
     return lookup.find(os_text(script), _folders(script))
 
 
-def load_driver(script: str, settings: Mapping[str, str] | None = None) -> Driver:
-    """The driver that a path or a name means; a name also means one of the project's own."""
+def load_driver(script: str, settings: Mapping[str, str] | None = None) -> Driver | Provider:
+    """The driver that a path or a name means, or the provider adapter of that path; a name also means one of the
+    project's own."""
     from bridge.driver import Driver
 
+    require_looked(_beside(script))
+    if _kind(script) == "provider":
+        from bridge.provider import Provider
+
+        return Provider.load(script, settings=settings)
     return Driver.load(script, folders=_folders(script).drivers, settings=settings)
 
 
 def load(
     script: str, *, settings: Mapping[str, str] | None = None, timeout: float = DEFAULT_TIMEOUT
-) -> Driver | Agent:
-    """Load it, whatever it lacks; `settings` are there after it was sourced (for an agent before, too)."""
-    loaded: Driver | Agent
+) -> Driver | Agent | Provider:
+    """Load it, whatever it lacks; `settings` are there after it was sourced (before, too, but for a driver)."""
+    loaded: Driver | Agent | Provider
+    require_looked(_beside(script))
     folders = _folders(script)
-    if _is_agent(script, folders):
+    if (kind := _kind(script)) == "provider":
+        from bridge.provider import Provider
+
+        loaded = Provider.load(script, strict=False, timeout=timeout, settings=settings)
+    elif kind == "agent" or (is_name(script) and lookup.names_agent(script, folders)):
         from bridge.agent import Agent
 
         loaded = Agent.load(script, folders=folders.agents, strict=False, timeout=timeout, settings=settings)
@@ -176,6 +192,11 @@ def load(
     return loaded
 
 
+def _beside(script: str) -> Path:
+    """The folder that a script is looked for in, which a turn in a box may have left anything in."""
+    return Path() if is_name(script) else Path(script).parent
+
+
 def _folders(script: str) -> lookup.Folders:
     if not is_name(script):
         return lookup.Folders()
@@ -184,9 +205,10 @@ def _folders(script: str) -> lookup.Folders:
     return project_scripts()
 
 
-def _is_agent(script: str, folders: lookup.Folders) -> bool:
+def _kind(script: str) -> ScriptKind | None:
+    """What a path shows; None for a name."""
     if is_name(script):
-        return lookup.names_agent(script, folders)
+        return None
     from bridge.contract.scripts import kind_of_file
 
-    return kind_of_file(script) == "agent"
+    return kind_of_file(script)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import say, say_all, write
-from bridge.errors import BridgeError, ConfigurationError, SandboxUnavailable
+from bridge.errors import BridgeError, ConfigurationError, ProjectCodeNotRun, SandboxUnavailable
 from bridge.resources import os_text
 from bridge.setups.dot_ralph.controller import Notification, OriginalNeeded
 from bridge.setups.dot_ralph.flags import parse
+from bridge.shell.consent import allowing, only_ours
 from bridge.wording import one_line
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.cli._as_controller import ControllerScreen
+    from bridge.cli._json_lines import JsonLines
     from bridge.loop.events import LoopEnded, LoopEvent
     from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.controller import ControlledLoop, Controller
@@ -43,11 +45,19 @@ _START = (
 )
 
 
-def run_words(control: Controller, project: Path, words: Sequence[str], *, stand_in: Path | None = None) -> int:
+def run_words(
+    control: Controller,
+    project: Path,
+    words: Sequence[str],
+    *,
+    stand_in: Path | None = None,
+    lines: JsonLines | None = None,
+) -> int:
     """Do what the words ask for.
 
     Args:
         stand_in: the controller's path where a stand-in of ours was called; what only the original does goes to it.
+        lines: gets the events of a loop, instead of a terminal.
 
     Returns:
         The original's exit code: 0 for what is done at once and for every orderly end of a loop, 1 for what is
@@ -68,26 +78,43 @@ def run_words(control: Controller, project: Path, words: Sequence[str], *, stand
         write(control.usage)
         return 0
     try:
-        return _act(control, control.folder(given.last("--project") or project), words, given, stand_in)
+        return _act(control, control.folder(given.last("--project") or project), words, given, stand_in, lines)
     except OriginalNeeded as error:
         if hand_over is not None:
             hand_over(words)
         say_all(f"Error: {error}")
+    except ProjectCodeNotRun as error:
+        from bridge.cli._render import preview_without
+
+        return preview_without(error)
     except BridgeError as error:
         say_all(f"Error: {error}")
-        if stand_in is None and isinstance(error, SandboxUnavailable):
-            return error.exit_code  # of `run`; the original has one code for all that keeps it from beginning
+        if lines is not None:
+            lines.failed(error)
+        # Of `run`; the original has one code for all that keeps it from beginning.
+        return error.exit_code if stand_in is None and isinstance(error, SandboxUnavailable) else 1
     return 1
 
 
-def _act(control: Controller, folder: Folder, words: Sequence[str], given: Arguments, stand_in: Path | None) -> int:
+def _act(
+    control: Controller,
+    folder: Folder,
+    words: Sequence[str],
+    given: Arguments,
+    stand_in: Path | None,
+    lines: JsonLines | None,
+) -> int:
     from bridge.loop.notify import notifying, read_notify
 
+    if lines is not None and (given.action != "run" or {"dry_run", "monitor"} & {*given.options, *given.flags}):
+        raise ConfigurationError("--json prints the events of a loop, and these words run none here")
     if given.action not in ("run", "batch"):
         shown = control.act(given, folder, time.time())
         write(shown.text)
         return shown.code
     options = given.run_options()
+    allowed = "run-project-code" in given.flags
+    looks = "dry_run" in given.options and not allowed
     monitor = "monitor" in given.flags
     if monitor:
         if shutil.which("tmux") is None:  # first: the agent's name is asked of its driver
@@ -101,14 +128,15 @@ def _act(control: Controller, folder: Folder, words: Sequence[str], given: Argum
     if "--notify-on" in control.grammar:
         notify = read_notify(os.environ, given.own.get("--notify", ()), given.last("--notify-on"))
         notices = notifying(notify)  # type: ignore[assignment]
-    with _ignoring_hangups() if control.outlives_terminal else nullcontext(), guarded(), notices:
+    alive = _ignoring_hangups() if control.outlives_terminal else nullcontext()
+    with alive, guarded(), notices, only_ours(when=looks), allowing(allowed):
         control.check(folder)
         if monitor:
             return _monitor(control, folder, words, opening, stand_in)
         quiet = "quiet" in given.flags
         if given.action == "batch":
             return _batch(control, folder, given.words, opening, quiet=quiet)
-        return _exit_code(_run(control, opening, quiet=quiet))
+        return _exit_code(_run(control, opening, quiet=quiet, lines=lines))
 
 
 @contextmanager
@@ -150,10 +178,12 @@ def _exit_code(ran: tuple[LoopEnded, LoopSettings] | None) -> int:
     return 1 if ran is not None and ran[0].status == 1 else 0
 
 
-def _run(control: Controller, opening: Opening, *, quiet: bool) -> tuple[LoopEnded, LoopSettings] | None:
+def _run(
+    control: Controller, opening: Opening, *, quiet: bool, lines: JsonLines | None = None
+) -> tuple[LoopEnded, LoopSettings] | None:
     """Run a loop, and show it; None: it was only to be shown what would run."""
     from bridge.cli._as_controller import ControllerScreen
-    from bridge.cli._render import first_line, preview
+    from bridge.cli._render import first_lines, preview
     from bridge.loop.events import Waiting
 
     keys = _Keys()
@@ -162,9 +192,10 @@ def _run(control: Controller, opening: Opening, *, quiet: bool) -> tuple[LoopEnd
         if opened.only_shown:
             preview(opened)
             return None
-        screen = ControllerScreen(live=opened.live, quiet=quiet)
+        if lines is not None:
+            return lines.run(opened.events()), opened.loop
+        screen = ControllerScreen(live=opened.live, quiet=quiet, opening=first_lines(*opened.begun()))
         issue = _issue(opened, screen)
-        screen.say(first_line(*opened.begun()))
 
         def further(event: LoopEvent) -> None:
             if issue is not None:

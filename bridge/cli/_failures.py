@@ -52,8 +52,8 @@ def exit_code(run: Callable[[], int]) -> int:
 def guarded(message: str = "interrupted: the CLI and everything it had started were ended") -> Iterator[None]:
     """End the block in order when a signal comes, or the reader of our output leaves.
 
-    TERM and HUP end the process the way Ctrl-C does: everything that was started goes first. Where the caller has
-    them ignored, as nohup does with HUP, they stay ignored.
+    TERM, HUP and QUIT end the process the way Ctrl-C does: everything that was started goes first. Where the
+    caller has them ignored, as nohup does with HUP, they stay ignored.
 
     message: for people, after Ctrl-C.
     """
@@ -61,7 +61,11 @@ def guarded(message: str = "interrupted: the CLI and everything it had started w
     def leave(number: int, _frame: Any) -> None:
         raise SystemExit(128 + number)
 
-    caught = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    caught = [
+        each
+        for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+        if signal.getsignal(each) is not signal.SIG_IGN
+    ]
     before = {number: signal.signal(number, leave) for number in caught}
     try:
         yield
@@ -81,9 +85,14 @@ def say_error(text: str) -> None:
     say_all(folded(f"ralph-bridge: error: {text}", sys.stderr))
 
 
+def lacks(error: Exception) -> bool:
+    """Whether it says that the machine lacks something."""
+    return isinstance(error, OSError) and error.errno in _LACKS
+
+
 def _environment(error: OSError) -> int:
     """Exit code 4 for what the machine lacks; 0 if it is something else."""
-    if error.errno in _LACKS:
+    if lacks(error):
         if error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG) and sys.stdout is not None:
             drop(sys.stdout)
         say_error(f"{error.strerror}{f': {error.filename}' if error.filename else ''}")

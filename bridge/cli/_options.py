@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES
+from bridge.sandbox.record import require_looked
 from bridge.setups import PLAIN, kinds
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.crew import OPTIONS as CREW
@@ -23,10 +25,12 @@ from bridge.setups.unserved import OPTIONS as UNSERVED
 from bridge.tasks.back import WRITE_BACK
 from bridge.tasks.model import MOST, USUAL, Filters
 from bridge.telemetry import OPTIONS as TELEMETRY
+from bridge.wording import tame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from bridge.clis import Cli
     from bridge.loop.notify import Notify
     from bridge.setups.options import Option
     from bridge.setups.overview import LoopPlace
@@ -50,10 +54,10 @@ settings_option = click.option("--set", "settings", metavar="NAME=VALUE", multip
 
 def run_options(*names: str, **helps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Options of :data:`bridge.setups.options.OPTIONS`, in this order; `helps`: other lines in ``--help``."""
-    return _each(*(_option(OPTIONS[name], helps.get(name, OPTIONS[name].help)) for name in names))
+    return each_option(*(_option(OPTIONS[name], helps.get(name, OPTIONS[name].help)) for name in names))
 
 
-def _each(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def each_option(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Several options as one decorator, in this order."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,7 +87,32 @@ def _option(option: Option, text: str) -> Callable[..., Any]:
     return click.option(option.flag, option.name, metavar=option.metavar, **more)
 
 
-notify_options = _each(
+tool_option = click.option(
+    "--tool",
+    metavar="NAME|PATH",
+    shell_complete=completes("DRIVER"),
+    help="The driver or the agent to use, by one name.",
+)
+
+
+def take_tool(given: dict[str, Any]) -> None:
+    """Make the driver or the agent of ``--tool``; a name that is both means the driver.
+
+    Raises:
+        click.UsageError: another option names one, too.
+    """
+    from bridge.lookup import names_agent
+    from bridge.setups.projects import project_scripts
+
+    tool = given.pop("tool", None)
+    if tool is None:
+        return
+    if given.get("driver") or given.get("agent"):
+        raise click.UsageError("--tool excludes --driver and --agent")
+    given["agent" if names_agent(tool, project_scripts()) else "driver"] = tool
+
+
+notify_options = each_option(
     click.option("--notify", multiple=True, metavar="COMMAND|URL",
                  help="Whom to tell; @FILE has one per line; may be repeated.  [default: $RALPH_BRIDGE_NOTIFY]"),
     click.option("--notify-on", metavar="LIST",
@@ -94,8 +123,8 @@ sandbox_options = run_options(*SANDBOX)
 crew_options = run_options(*CREW)
 gate_options = run_options(*GATES)
 telemetry_options = run_options(*TELEMETRY)
-caps_options = _each(run_options(*VARIABLES), notify_options)
-unserved_options = _each(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
+caps_options = each_option(run_options(*VARIABLES), notify_options)
+unserved_options = each_option(*(click.option(option, metavar="VALUE", hidden=True) for option in UNSERVED))
 """What asks for what no loop of ours does: refused with the reason."""
 
 
@@ -124,7 +153,7 @@ write_back_option = click.option(
     "--write-back", type=click.Choice(WRITE_BACK), default="none", show_default=True,
     help="What the source is told of each task: a comment; or that, and done ones are closed (in a file: ticked).",
 )  # fmt: skip
-filter_options = _each(
+filter_options = each_option(
     click.option("--label", multiple=True, metavar="NAME",
                  help="Of SOURCE only what has this label; may be repeated: all of them."),
     click.option("--milestone", metavar="NAME", help="Of SOURCE only what has this milestone."),
@@ -141,30 +170,63 @@ def taken_filters(given: dict[str, Any]) -> Filters:
     return Filters(**{each.name: given.pop(each.name) for each in fields(Filters)})
 
 
+_above_zero = click.FloatRange(0, min_open=True)
+resumed_watch_options = each_option(
+    click.option("--watch", is_flag=True,
+                 help="Wait for the checks of a pull request; what fails is given to a turn."),
+    click.option("--watch-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
+                 help="That is waited after each push."),
+    click.option("--fix-rounds", type=click.IntRange(0), metavar="N", default=2, show_default=True,
+                 help="Turns that what came back from GitHub may take, for each pull request."),
+    click.option("--reviews", is_flag=True, help="Give to a turn what people's reviews ask for, too; as --watch."),
+    click.option("--merge", is_flag=True,
+                 help="Merge what checks and reviews allow, as the repository says; as --watch."),
+)  # fmt: skip
+"""What becomes of pull requests."""
+watch_options = each_option(
+    click.option("--draft", is_flag=True, help="Open the pull requests as drafts."), resumed_watch_options
+)
+WATCHES = ("watch", "watch_minutes", "fix_rounds", "reviews", "merge")
+
+
+def given_by_user(name: str) -> bool:
+    """Whether the command line has this option."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+project_code_option = click.option(
+    "--run-project-code", is_flag=True,
+    help="Run the project's own scripts where only looking (doctor, --dry-run), and beside a box.",
+)  # fmt: skip
 project_option = click.option(
     "--project", metavar="DIR", shell_complete=completes("DIR"),
     help="The project's folder.  [default: this folder, or the nearest one above with a loop's files]",
 )  # fmt: skip
 
 
-def project_folder(given: str | None, *, tell: bool = False) -> Path:
+def project_folder(
+    given: str | None, *, tell: bool = False, first: Callable[[Path], Iterable[str] | None] = require_looked
+) -> Path:
     """The folder that ``--project`` names, absolute; without it, the project that the user is in.
 
     tell: say on stderr which project that is where it isn't the working folder.
+    first: what is done about a turn in a box that nobody has looked behind; gives what is to be said.
 
     Raises:
         ConfigurationError: there is no such folder.
+        ProjectUnusable: a turn in a box may have made anything of it.
     """
+    here = Path(os.path.abspath("." if given is None else given))
+    for line in first(here) or ():
+        say(f"note: {tame(line)}")
     if given is None:
-        here = Path(os.path.abspath("."))
         folder = project_above(here)
         if tell and folder != here:
             say(f"project: {folder} (the nearest folder above with a loop's files)")
         return folder
-    folder = Path(os.path.abspath(given))
-    if not folder.is_dir():
+    if not here.is_dir():
         raise ConfigurationError(f"--project {given}: there is no such folder")
-    return folder
+    return here
 
 
 def _setup_option(text: str) -> Callable[..., Any]:
@@ -194,3 +256,16 @@ def choose_loop(folder: Path, name: str | None) -> LoopPlace:
     if setup is None or (name is None and setup.bare):
         return the_loop(folder, PLAIN)
     return the_loop(folder, setup.name, setup)
+
+
+def named_cli(name: str) -> Cli:
+    """Give a coding CLI by its program or its driver; ConfigurationError: there is none."""
+    from bridge.clis import cli_of_script, find_cli, known_clis
+    from bridge.resources import likely
+
+    if (found := find_cli(name) or cli_of_script(name)) is None:
+        known = sorted(known_clis())
+        raise ConfigurationError(
+            f"{name}: there is no such CLI.{likely(name, known)}\n  next: one of {', '.join(known)}"
+        )
+    return found

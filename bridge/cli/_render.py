@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, drop, say, write, write_text
+from bridge.clis import find_cli
 from bridge.loop.events import (
     CheckEnded,
     CheckStarted,
@@ -35,17 +36,21 @@ from bridge.loop.events import (
 from bridge.loop.policy import Verdict
 from bridge.loop.records import NO_TURNS, Totals
 from bridge.resources import shown_script
-from bridge.wording import changed, duration, plural, usd
+from bridge.sandbox.own import commits_refused, unrestricted
+from bridge.shell.consent import is_ours
+from bridge.wording import changed, duration, one_line, plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from bridge.agent import Agent
     from bridge.driver import Driver
+    from bridge.errors import ProjectCodeNotRun
     from bridge.loop.events import LoopEvent
     from bridge.loop.settings import LoopSettings
     from bridge.setups.model import Opened
 
+    Opening = Callable[[Sequence[str]], Sequence[str]]
 
 AT_OPEN_BREAKER = "next: look at the last output, then `ralph-bridge reset`, or wait for the cooldown"
 """What can be done when a circuit breaker has ended a loop."""
@@ -97,11 +102,29 @@ def _has_ended(events: object) -> bool:
     return getattr(events, "gi_frame", None) is None
 
 
-class Renderer:
-    """Prints the events of one loop; if `quiet`, only text, and the reason when it ends incomplete."""
+NOT_EARLY = (IterationStarted, Waiting, CheckStarted, ReviewStarted, ReviewTurnStarted, OutputText, LoopEnded)
+"""Events behind which the first line waits no longer."""
 
-    def __init__(self, *, max_iterations: int | None, quiet: bool = False) -> None:
+
+class Renderer:
+    """Prints the events of one loop; if `quiet`, only text, and the reason when it ends incomplete.
+
+    steps_only: of a loop that prints by itself.
+    opening: gives the first line, and notes below it, from the first command, as the driver built it (else empty).
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iterations: int | None,
+        quiet: bool = False,
+        steps_only: bool = False,
+        opening: Opening | None = None,
+    ) -> None:
+        self._steps_only = steps_only
         self._of = max_iterations
+        self._opening = opening
+        self._early: list[LoopEvent] = []
         self._quiet = quiet
         self._style = Style(sys.stderr)
         self._page = Page(sys.stdout) if flows(sys.stdout) else None
@@ -111,7 +134,14 @@ class Renderer:
 
     def show(self, event: LoopEvent) -> None:
         self._so_far.take(event)
+        if self._opening is not None:
+            if not isinstance(event, NOT_EARLY):
+                self._early.append(event)
+                return
+            self.begin(event.argv if isinstance(event, IterationStarted) else ())
         match event:
+            case OutputText() if self._steps_only:
+                pass
             case OutputText() if self._page is not None:
                 self._page.write(event.text)
             case OutputText():
@@ -123,6 +153,15 @@ class Renderer:
                 self.finish_line()
                 self._show_line(event)
 
+    def begin(self, argv: Sequence[str] = ()) -> None:
+        """Print the first line, which waits for the first command, and then what was told before it."""
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            say(*opening(argv))
+        early, self._early = self._early, []
+        for event in early:
+            self._show_line(event)
+
     def _show_line(self, event: LoopEvent) -> None:
         if isinstance(event, DenialHelp):
             self._denial_help(event)
@@ -133,6 +172,7 @@ class Renderer:
             self._step(event)
 
     def interrupted(self, error: BaseException) -> None:
+        self.begin()
         self.finish_line()
         if not self._quiet:
             say(self._so_far.interrupted(self._style, error))
@@ -200,7 +240,7 @@ class Renderer:
 def work_of(event: IterationEnded, before: str = " · ") -> str:
     """What a turn has changed, behind `before`; '' where nobody can tell."""
     files = event.turn.files_changed if event.turn is not None else None
-    work = changed(files, event.worked)
+    work = " · ".join(filter(None, (changed(files, event.worked), *map(one_line, event.took))))
     return f"{before}{work}" if work else ""
 
 
@@ -214,16 +254,75 @@ def _refused(event: IterationEnded) -> str:
 # -- the first and the last line ---------------------------------------------------------------------
 
 
-def first_line(tool: Driver | Agent | str, loop: LoopSettings) -> str:
-    """Say what is about to run, and its limits; `tool` may be words for it."""
+def first_lines(tool: Driver | Agent | str, loop: LoopSettings) -> Opening:
+    """Give the first line, and a note below it, from the first command."""
+
+    def lines(argv: Sequence[str]) -> list[str]:
+        told = _told(tool, argv)
+        note = commits_refused(told) if loop.box is None else _outside(tool)
+        return [first_line(tool, loop, told), *([_note(note)] if note else [])]
+
+    return lines
+
+
+def _outside(tool: Driver | Agent | str) -> str:
+    """What is to be said of a script that isn't ours, beside a box."""
+    if isinstance(tool, str) or is_ours(str(tool.script)):
+        return ""
+    return f"{shown_script(tool.script)} is none of ours: its functions run outside of the box, with your rights"
+
+
+def first_line(tool: Driver | Agent | str, loop: LoopSettings, argv: Sequence[str] = ()) -> str:
+    """Say what is about to run, what it may do, and its limits.
+
+    Args:
+        tool: a script, or words for it. argv: the first command; empty: it isn't known.
+    """
     most, seconds = loop.limits.max_iterations, loop.limits.max_seconds
     count = f"at most {plural(most, 'iteration')}" if most is not None else "any number of iterations"
     total = f"{_minutes(seconds)} in all" if seconds is not None else "any time in all"
     turn = f"{_minutes(loop.timeout)} per turn" if loop.timeout is not None else "any time per turn"
-    where = "" if loop.box is None else f" in {loop.box.name}"
     reserves = f" · {loop.reserves.shown}" if loop.reserves is not None else ""
     gates = f" · {loop.gates.shown}" if loop.gates is not None else ""
-    return f"{_named(tool)}{where} · prompt {loop.prompt} · {count}, {total}, {turn}{reserves}{gates}"
+    limits = ", ".join((count, total, turn, *_caps(loop)))
+    prompt = f" · prompt {loop.prompt}" if loop.prompt else ""
+    return f"{_named(tool)} · {_may(tool, loop, argv)}{prompt} · {limits}{reserves}{gates}"
+
+
+def _told(tool: Driver | Agent | str, argv: Sequence[str]) -> Sequence[str]:
+    """A command; of an agent, which runs its program itself, as far as its variables tell."""
+    from bridge.driver import Driver  # an agent's module costs a driver's loop its start
+
+    if isinstance(tool, Driver | str):
+        return argv
+    words = tool.shell.get("AGENT_ARGS")
+    return (tool.cli, *words.split()) if isinstance(words, str) else ()
+
+
+def _may(tool: Driver | Agent | str, loop: LoopSettings, argv: Sequence[str]) -> str:
+    from bridge.driver import Driver
+
+    told = _told(tool, argv)
+    every = unrestricted(told, boxed=loop.box is not None)
+    if every is False and not isinstance(tool, Driver | str):
+        every = None  # an agent's own code may add what its variables don't tell
+    words = {True: "all permissions, ", False: "limited permissions, ", None: ""}[every]
+    if every is None and isinstance(tool, Driver | str) and told and find_cli(told[0]) is not None:
+        words = "permissions as its settings have them, "
+    return words + ("no box" if loop.box is None else f"box {loop.box.name}")
+
+
+def _caps(loop: LoopSettings) -> list[str]:
+    caps = loop.caps
+    return [
+        *([f"cap {usd(caps.max_cost)}"] if caps.max_cost is not None else []),
+        *([f"cap {caps.max_tokens:,.0f} tokens"] if caps.max_tokens is not None else []),
+        *([f"cap {caps.tokens_per_hour:,.0f} tokens per hour"] if caps.tokens_per_hour is not None else []),
+    ]
+
+
+def _note(text: str) -> str:
+    return f"{Style(sys.stderr)('note:', 'yellow')} {text}"
 
 
 def _named(tool: Driver | Agent | str) -> str:
@@ -239,11 +338,6 @@ def last_line(style: Style, end: LoopEnded) -> str:
     word = style("complete", "green", "bold") if end.verdict is Verdict.COMPLETE else _incomplete(style)
     why = f"{end.detail} ({end.reason})" if end.detail else end.reason
     return _last_line(word, end.iterations, end.seconds, end.totals, why)
-
-
-def exit_code(end: LoopEnded) -> int:
-    """Give the exit code of a loop: that of its end, else that of its verdict."""
-    return end.status if end.status is not None else int(end.verdict is not Verdict.COMPLETE)
 
 
 class SoFar:
@@ -300,6 +394,8 @@ def preview(opened: Opened) -> int:
         files = (f"{os.path.join(boxed.folder, name)}:\n{text}" for name, text in boxed.files.items())
         lines = [*lines, f"variables in the box: {', '.join(sorted(boxed.inside))}", *files]
         what = Command(boxed.argv, what.stdin, note=what.note)
+    elif begun is not None and isinstance(what, Command) and (why := commits_refused(what.argv)):
+        lines = [*lines, f"note: {why}"]
     if isinstance(what, Command) and what.note:
         lines = [*lines, f"note: {what.note}"]
     if begun is not None and begun[1].reserves is not None:
@@ -308,6 +404,12 @@ def preview(opened: Opened) -> int:
         lines = [*lines, f"before it is complete: {begun[1].gates.shown}"]
     say(*lines)
     write(what if isinstance(what, bytes) else _shell_line(what.argv, what.stdin))
+    return 0
+
+
+def preview_without(error: ProjectCodeNotRun) -> int:
+    """The same where only a project's code, which isn't run, could say what the command is."""
+    say(*error.shown, *f"note: the command can't be shown: {error}".split("\n"))
     return 0
 
 

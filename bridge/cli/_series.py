@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli._render import Renderer, drive, exit_code, first_line, last_line, preview
+from bridge.cli._render import Renderer, drive, first_lines, last_line, preview, preview_without
 from bridge.cli._terminal import say
-from bridge.git.ignore import unignored
+from bridge.errors import ProjectCodeNotRun
 from bridge.loops import found_kind
 from bridge.setups.options import RunOptions, check
 from bridge.tasks import open_source
@@ -21,6 +21,7 @@ from bridge.wording import one_line
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.cli._json_lines import JsonLines
     from bridge.loop.events import LoopEvent
     from bridge.tasks.back import How
     from bridge.tasks.model import Filters
@@ -34,6 +35,7 @@ def run_series(
     given: dict[str, Any],
     *,
     quiet: bool,
+    lines: JsonLines | None,
     write_back: How,
     stop_on_failure: bool,
 ) -> int:
@@ -43,6 +45,7 @@ def run_series(
         folder: the project's.
         source: as ``--from`` names it.
         given: the other options of ``run``.
+        lines: gets the events, instead of a terminal.
     """
     options = RunOptions.of(given)
     for name, value in (("WORDS", options.words), ("--tasks", options.tasks), ("--mode", options.mode)):
@@ -67,19 +70,25 @@ def run_series(
     )
     if options.dry_run:
         return _preview(series, shows=shows)
+    if lines is not None:
+        return lines.run(series.run()).exit_code
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     renderer = _SeriesRenderer(series, quiet=quiet)
     if not quiet:
         say(f"{kind.title} · {project} · tasks of {one_line(source, 200)}")
-    return exit_code(drive(series.run(), renderer.show, renderer.interrupted))
+    return drive(series.run(), renderer.show, renderer.interrupted).exit_code
 
 
 def _preview(series: Series, *, shows: bool) -> int:
-    with series.first(opens=shows) as (tasks, opened):
-        for task, became in tasks:
-            needs = f" · needs {', '.join(task.needs)}" if task.needs else ""
-            say(one_line(f"{became or 'open'}: {task.id}  {task.title}{needs}", 300))
-        return 0 if opened is None else preview(opened)
+    try:
+        with series.first(opens=shows) as (tasks, opened):
+            for task, became in tasks:
+                needs = f" · needs {', '.join(task.needs)}" if task.needs else ""
+                say(one_line(f"{became or 'open'}: {task.id}  {task.title}{needs}", 300))
+            return 0 if opened is None else preview(opened)
+    except ProjectCodeNotRun as error:
+        _preview(series, shows=False)
+        return preview_without(error)
 
 
 class _SeriesRenderer(Renderer):
@@ -88,6 +97,11 @@ class _SeriesRenderer(Renderer):
     def __init__(self, series: Series, *, quiet: bool) -> None:
         super().__init__(max_iterations=None, quiet=quiet)
         self._series = series
+
+    def show(self, event: LoopEvent) -> None:
+        if isinstance(event, TaskLoopEnded):
+            self.begin()
+        super().show(event)
 
     def _show_line(self, event: LoopEvent) -> None:
         if isinstance(event, TaskLoopStarted):
@@ -105,9 +119,4 @@ class _SeriesRenderer(Renderer):
         if self._quiet:
             return
         say(self._style(f"task {event.number} of {event.of}: {one_line(event.title)}", "bold"))
-        if opened is not None and event.number == 1:
-            where, samples = opened.state_files()
-            if unignored(self._series.project, samples):
-                say(f"note: git does not ignore the loop's state in {where}; next: ralph-bridge doctor --fix")
-        if begun is not None:
-            say(first_line(*begun))
+        self._opening = None if begun is None else first_lines(*begun)

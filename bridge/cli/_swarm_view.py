@@ -11,7 +11,15 @@ from bridge.cli._flow import flows
 from bridge.cli._terminal import Style, say, show
 from bridge.cli._view import Screen
 from bridge.loop.events import Notice
-from bridge.swarm.events import SwarmEnded, SwarmStarted, TaskEnded, TaskProgress, TaskSaved, TaskStarted
+from bridge.swarm.events import (
+    SwarmEnded,
+    SwarmStarted,
+    TaskEnded,
+    TaskProgress,
+    TaskSaved,
+    TaskStarted,
+    TaskWatched,
+)
 from bridge.swarm.record import MERGED
 from bridge.swarm.status import outcome_of, shown
 from bridge.wording import columns, duration, plural, tame, usd
@@ -40,7 +48,7 @@ def live_table(seen: dict[str, Any]) -> list[str]:
     tasks = seen["tasks"]
     if len(tasks) <= _MOST:
         return table(seen)
-    busy = [each for each in tasks if each["step"] in ("running", "saved")][:_MOST]
+    busy = [each for each in tasks if each["step"] in ("running", "saved", "watched")][:_MOST]
     waiting = sum(each["step"] == "waiting" for each in tasks)
     return [*table({**seen, "tasks": busy}), f"{seen['merged']} of {len(tasks)} {_done(seen)}, {waiting} waiting"]
 
@@ -92,6 +100,9 @@ class SwarmView:
                 return f"{self._name(task)} {style('note:', 'yellow')} {tame(event.text)}"
             case TaskSaved(task=task):
                 return f"{self._name(task)} complete: {task.reason}, to be merged"
+            case TaskWatched(task=task):
+                number = tame(str(task.pull.get("number", "?")))
+                return f"{self._name(task)} pull request #{number}: {tame(event.text)}"
             case TaskEnded(task=task):
                 outcome = style(task.outcome, _COLOURS.get(task.outcome, "yellow"))
                 why = f": {tame(task.detail.splitlines()[0])}" if task.detail and not task.merged else ""

@@ -137,11 +137,11 @@ def fold(line: str, width: int) -> str:
 
 
 def say(*lines: str) -> None:
-    """Print lines on stderr, at once; each is one, whatever is in it. What nobody can be told any more is no reason
-    to stop working.
+    """Print lines on stderr, at once, folded; each is one, whatever is in it. What nobody can be told any more is
+    no reason to stop working.
     """
     try:
-        sys.stderr.write("".join(f"{message(line, sys.stderr)}\n" for line in lines))
+        sys.stderr.write("".join(f"{folded(message(line, sys.stderr), sys.stderr)}\n" for line in lines))
         sys.stderr.flush()
     except OSError:
         drop(sys.stderr)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bridge.cli._render import Renderer
     from bridge.loop.events import LoopEvent
     from bridge.loop.plan import Plan
-    from bridge.loop.policy import LoopState
+    from bridge.loop.state import LoopState
 
 
 _TICK = 0.25  # seconds between two looks of the lines' clocks

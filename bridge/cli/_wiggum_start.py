@@ -24,19 +24,23 @@ from bridge.telemetry import OPTIONS as TELEMETRY
 from bridge.wording import duration
 
 if TYPE_CHECKING:
+    from bridge.cli._render import Opening
     from bridge.loop.events import LoopEvent
     from bridge.setups.wiggum.files import Layout
     from bridge.setups.wiggum.state import WiggumState
     from bridge.setups.wiggum.task import StartRequest
 
 _RUN_OPTIONS = (
-    *("driver", "agent", "live", "timeout", "retry_delay", "max_iterations", "max_minutes", "promise", "settings"),
+    *("driver", "agent", "live", "timeout", "exit_grace", "max_silence", "retry_delay"),
+    *("max_iterations", "max_minutes", "promise", "settings"),
     *(*VARIABLES, *CREW, *GATES, *SANDBOX, *TELEMETRY),
 )
 _OUTER_ONLY = (
     "driver",
     "agent",
     "timeout",
+    "exit_grace",
+    "max_silence",
     "retry_delay",
     "max_cost",
     "max_tokens",
@@ -129,15 +133,16 @@ def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> in
 
 
 def _outer(layout: Layout, request: StartRequest, asked: RunOptions, given: dict[str, Any]) -> int:
-    from bridge.cli._render import first_line
+    from bridge.cli._render import first_lines
     from bridge.setups.wiggum.opening import open_outer
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     with open_outer(layout, request, asked, lambda line: say(f"note: {line}")) as opened:
-        if not given["quiet"]:
-            say(first_line(opened.script, opened.settings))
+        opening = None if given["quiet"] else first_lines(opened.script, opened.settings)
         most = opened.settings.limits.max_iterations
-        renderer = _WiggumRenderer(max_iterations=most, quiet=given["quiet"], text=not given["as_json"])
+        renderer = _WiggumRenderer(
+            max_iterations=most, quiet=given["quiet"], text=not given["as_json"], opening=opening
+        )
         status = drive(opened.events(), renderer.show, renderer.interrupted).status
     return 1 if status is None else status
 
@@ -145,8 +150,10 @@ def _outer(layout: Layout, request: StartRequest, asked: RunOptions, given: dict
 class _WiggumRenderer(Renderer):
     """Prints the events of one loop; `text`: what the agent says, too."""
 
-    def __init__(self, *, max_iterations: int | None, quiet: bool, text: bool) -> None:
-        super().__init__(max_iterations=max_iterations, quiet=quiet)
+    def __init__(
+        self, *, max_iterations: int | None, quiet: bool, text: bool, opening: Opening | None = None
+    ) -> None:
+        super().__init__(max_iterations=max_iterations, quiet=quiet, opening=opening)
         self._text = text
         self._current = 0
 

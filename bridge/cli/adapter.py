@@ -13,6 +13,7 @@ import click
 from bridge.cli._adapter_files import entries_to_test, is_unread, named_files, report_registry, warn
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
+from bridge.cli._output_file import check_target, write_output
 from bridge.cli._terminal import Style, print_json, say_all, write
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.resources import os_text
@@ -201,7 +202,6 @@ def test(
     """
     from bridge.adapters.reports import FORMATS, summary, text_of
     from bridge.adapters.testing import run_tests
-    from bridge.files import ANYWHERE, write_atomic
 
     targets = [_target(each) for each in reports]
     entries, broken = entries_to_test(files)
@@ -225,7 +225,7 @@ def test(
     else:
         write(FORMATS[form](done))
     for kind, path in targets:
-        write_atomic(path, FORMATS[kind](done), root=ANYWHERE)
+        write_output("--report", path, FORMATS[kind](done))
     for entry in entries:
         if entry.adapter.probe is None and not entry.adapter.tests:
             say_all(f"{entry.path}: nothing was tested\n  next: give it a probe, and tests")
@@ -243,7 +243,7 @@ def _target(text: str) -> tuple[str, str]:
     kind, equals, path = text.partition("=")
     if not equals or kind not in FORMATS or not path:
         raise ConfigurationError(f"--report {text!r}: expected FORMAT=FILE, with one of {', '.join(FORMATS)}")
-    return kind, path
+    return kind, check_target(f"--report {text!r}", path)
 
 
 @adapter.command("exec", short_help="Run commands in one session of an adapter.")

@@ -10,7 +10,7 @@ import click
 from bridge._version import __version__
 from bridge.cli._failures import exit_code, say_error
 from bridge.cli._help import Group, write_commands
-from bridge.cli._terminal import say, say_all
+from bridge.cli._terminal import say, say_all, show
 from bridge.resources import likely
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ SECTIONS = {
     "Start": {
         "demo": ("bridge.cli.demo", "Watch a whole loop in a throwaway project."),
         "doctor": ("bridge.cli.doctor", "Examine this project: is a loop ready to run?"),
+        "init": ("bridge.cli.init", "Write a prompt and a plan to begin with."),
         "run": ("bridge.cli.run", "Run the loop in this project."),
+        "resume": ("bridge.cli.run", "Run the loop again, from where it stands: the same as run."),
         "wiggum": ("bridge.cli.wiggum", "Run unattended for hours: promises, a breaker, checkpoints."),
         "swarm": ("bridge.cli.swarm", "Run many loops side by side, and merge what is complete."),
         "tasks": ("bridge.cli.tasks", "List tasks where they live, or copy them into another form."),
@@ -32,6 +34,7 @@ SECTIONS = {
         "status": ("bridge.cli.status", "Show the state of this project's loop."),
         "watch": ("bridge.cli.watch", "Watch the loop that is running in this project."),
         "tell": ("bridge.cli.tell", "Send the running loop a message for its next turn; pause it."),
+        "stop": ("bridge.cli.stop", "End the running loop behind its turn, or now."),
         "report": ("bridge.cli.report", "Report what a run was: turns, time, tokens, cost, commits."),
     },
     "Scripts": {
@@ -107,9 +110,10 @@ class _Lazy(Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="ralph-bridge", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Run the shell scripts of ralph coding loops unchanged.
 
     Results go to stdout, everything else to stderr.
@@ -118,6 +122,8 @@ def cli() -> None:
     ended incomplete; 2 usage or configuration; 3 a bug in ralph-bridge; 4 the environment is not ready;
     130 and 143 ended by a signal.
     """
+    if ctx.invoked_subcommand is None:
+        show(f"{ctx.get_help()}\n")
 
 
 def run_app(arguments: Sequence[str]) -> int:

@@ -108,7 +108,8 @@ def _names(kinds: Iterable[str], *, qualified: bool) -> list[str]:
 
 def _functions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
     """The hooks that a script may have, and its functions as its lines look; it isn't run."""
-    from bridge.contract import agent_contract, driver_contract
+    from bridge.contract import agent_contract, driver_contract, provider_contract
+    from bridge.contract.scripts import kind_of, provider_of
     from bridge.errors import BridgeError
     from bridge.lookup import find
     from bridge.setups.projects import project_scripts
@@ -118,13 +119,16 @@ def _functions(context: click.Context, _parameter: click.Parameter, incomplete: 
         text = find(context.params.get("script") or "", project_scripts()).read_bytes()
     own = [name.decode() for name in re.findall(rb"^[ \t]*(?:function[ \t]+)?([A-Za-z_]\w*)[ \t]*\(\)", text, re.M)]
     contract = agent_contract() if "agent_invoke" in own else driver_contract()
+    if kind_of(own) == "provider":
+        contract = provider_contract(provider_of(own) or "")
     return _items(dict.fromkeys([*contract.hooks, *own]), incomplete)
 
 
 def _explained(incomplete: str) -> Items:
-    from bridge.contract import agent_contract, driver_contract
+    from bridge.contract import agent_contract, driver_contract, provider_contract
 
-    return _codes(incomplete) + _items((*driver_contract().hooks, *agent_contract().hooks), incomplete)
+    known = (*driver_contract().hooks, *agent_contract().hooks, *provider_contract().hooks)
+    return _codes(incomplete) + _items(known, incomplete)
 
 
 def _codes(incomplete: str) -> Items:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import textwrap
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 
 _NAMES = tuple(shipped_drivers())
+_WIDTH = 80
+_TASK = 38
+"""The widest a task may be for a row of the table to have room in `_WIDTH`, session and all."""
 
 
 @click.command()
@@ -83,7 +87,9 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     with Driver.load(driver, cwd=project.folder, env=project.env) as script:
         say(f"{script.display_name()} · driver {shown_script(script.script)}")
         settings = loop_settings(
-            project.folder, RunOptions(max_iterations=limits.max_iterations, max_failures=3), env=project.env
+            project.folder,
+            RunOptions(max_iterations=limits.max_iterations, max_failures=3, resume=True),
+            env=project.env,
         )
         events = run_plain(DriverTool(script, settings, f"driver {driver}"), settings)
         end = drive(events, show, renderer.interrupted)
@@ -107,6 +113,7 @@ def _swarm(base: Path, driver: str) -> int:
         project.folder,
         jobs=3,
         check=SWARM_CHECK,
+        redo_conflicts=False,  # to be seen
         trees=base / "trees",
         options={"driver": driver, "max_iterations": 2},
     )
@@ -125,22 +132,20 @@ def _report(
 ) -> None:
     style = Style(sys.stdout)
     header = ("iteration", "task", "session", "seconds")
-    rows = [
-        (
-            str(begin.iteration),
-            (begin.plan.next_task if begin.plan else None) or "-",
-            _session(begin.session_id, done.outcome.session_id),
-            f"{done.seconds:.2f}".rjust(len("seconds")),
-        )
-        for begin, done in zip(started, ended, strict=True)
-    ]
+    rows = []
+    for begin, done in zip(started, ended, strict=True):
+        task, *more = textwrap.wrap((begin.plan.next_task if begin.plan else None) or "-", _TASK)
+        session = _session(begin.session_id, done.outcome.session_id)
+        rows.append((str(begin.iteration), task, session, f"{done.seconds:.2f}".rjust(len("seconds"))))
+        rows += [("", each, "", "") for each in more]
     head, *lines = columns([header, *rows])
     out = ["", style(head, "bold"), *lines, ""]
     plan = ended[-1].outcome.plan if ended else None
     ticked = f"{plan.done} of {plan.total} tasks ticked and committed, " if plan else ""
     runs = f"{plural(end.iterations, 'iteration')} in {duration(end.seconds)}"
-    out.append(f"{runs}: {ticked}{end.detail} ({end.reason}).")
-    out.append(f"{used(end.totals)}. No model was asked: tokens and money are what the stand-in makes up.")
+    out += textwrap.wrap(f"{runs}: {ticked}{end.detail} ({end.reason}).", _WIDTH)
+    made_up = f"{used(end.totals)}. No model was asked: tokens and money are what the stand-in makes up."
+    out += textwrap.wrap(made_up, _WIDTH)
     if keep:
         out += [
             "",

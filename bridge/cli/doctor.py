@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from bridge.cli._failures import guarded
-from bridge.cli._help import json_option
-from bridge.cli._options import project_folder, project_option, setup_option
+from bridge.cli._help import completes, json_option
+from bridge.cli._options import project_code_option, project_folder, project_option, setup_option
 from bridge.cli._terminal import Style, print_json, show, sign
+from bridge.errors import ConfigurationError
 from bridge.setups.projects import choose
+from bridge.shell.consent import only_ours
 from bridge.wording import tame
 
 if TYPE_CHECKING:
@@ -25,24 +28,45 @@ if TYPE_CHECKING:
 @click.command()
 @setup_option
 @project_option
+@project_code_option
+@click.option(
+    "--script",
+    metavar="PATH",
+    shell_complete=completes("FILE"),
+    help="A loop script that `run --script` would run.",
+)
 @click.option("--fix", is_flag=True, help="Take those of the next steps that are safe.")
 @json_option
-def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: bool) -> int:
+def doctor(
+    *,
+    setup_name: str | None,
+    project: str | None,
+    script: str | None,
+    run_project_code: bool,
+    fix: bool,
+    as_json: bool,
+) -> int:
     """Examine this project: programs, settings, driver or agent, CLI, repository, state.
 
-    The checks are those of the setup that `run` would find here. No agent is called, and nothing is written
-    without --fix. With it, rules for the loop's state are added to .gitignore, the folder for logs is made,
-    the remains of a crashed run are cleared, and agents that a loop of this project has left running are
-    ended; the last two only while no loop is running. For everything else the next step is named.
+    The checks are those of the setup that `run` would find here. No agent is called, and none of the project's
+    scripts and programs is run without --run-project-code. Nothing is written without --fix. With it, rules for
+    the loop's state are added to .gitignore, the folder for logs is made, the remains of a crashed run are
+    cleared, and agents that a loop of this project has left running are ended; the last two only while no loop
+    is running. For everything else the next step is named.
 
-    Exit codes: 0 nothing failed (there may be warnings), 1 something failed, 2 usage.
+    Exit codes: 0 nothing failed (there may be warnings), 1 something failed, 2 usage, 4 nobody has looked at what
+    a turn in a box has left (docs/sandbox.md).
     """
-    with guarded():
+    with guarded(), only_ours(when=not run_project_code):
         folder = project_folder(project)
+        if script is not None and not os.path.isfile(script):
+            raise ConfigurationError(
+                f"--script {script}: there is no such file\n  next: name the script that you start"
+            )
         findings = []
         if not as_json:
             show(f"{folder}\n\n")
-        for finding in _examined(folder, setup_name, fix=fix):
+        for finding in _examined(folder, setup_name, script, fix=fix):
             findings.append(finding)
             if not as_json:
                 _print(finding)
@@ -60,23 +84,35 @@ def doctor(*, setup_name: str | None, project: str | None, fix: bool, as_json: b
         return 1 if failed else 0
 
 
-def _examined(folder: Path, setup_name: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
+def _examined(folder: Path, setup_name: str | None, script: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
     """Make the checks of the folder's setup; those that say most where nothing is whole."""
-    from bridge.setups import PLAIN, kinds
+    from bridge.setups import PLAIN, SCRIPT, foreign, foreign_loops, kinds, project_file
     from bridge.setups.diagnosis import examine
     from bridge.setups.plain.doctor import BLANK_CHECKS, BlankCase, is_blank
     from bridge.setups.projects import has_prompt
 
+    if script is not None:
+        from bridge.setups.script.which import setup_of
+
+        case, checks = kinds()[SCRIPT].checks(folder, setup_of(folder, script), os.environ)
+        return examine(case, checks, fix=fix)
     setup = choose(folder, setup_name)
-    if setup is None and setup_name is None and is_blank(folder):
-        return examine(BlankCase(folder, os.environ), BLANK_CHECKS, fix=fix)
+    own = setup is None and (has_prompt(folder) or foreign_loops.is_there(folder))
+    beside = foreign.Beside(folder)
+    if setup_name is None:
+        beside = foreign.beside(folder, setup, prompt=own)
+    settings = examine(BlankCase(folder, os.environ), project_file.checks(folder), fix=fix)
+    last = chain(settings, examine(beside, foreign.checks(beside), fix=fix))
+    if setup is None and setup_name is None and not own and is_blank(folder):
+        blank = examine(BlankCase(folder, os.environ), BLANK_CHECKS, fix=fix)
+        return chain(blank, last)
     name = PLAIN
     if setup is not None and (setup_name or not setup.bare):
         name = setup.name
-    elif setup is None and not has_prompt(folder):
+    elif setup is None and not own:
         name = next((each.name for each in kinds().values() if each.by_default), PLAIN)
     case, checks = kinds()[name].checks(folder, setup, os.environ)
-    return examine(case, checks, fix=fix)
+    return chain(examine(case, checks, fix=fix), last)
 
 
 def _result(finding: DoctorFinding, *, fix: bool) -> dict[str, object]:

@@ -62,9 +62,17 @@ def _list(*, as_json: bool) -> None:
             }
         )
         return
-    about = [f"{check.severity.value} {'/'.join(check.applies)}" for check in checks]
+    about = [f"{check.severity.value} {_applies(check)}" for check in checks]
     write("".join(f"{check.code}  {of:22}  {check.title}\n" for check, of in zip(checks, about, strict=True)))
     write("\n" + "".join(f"{hook.name:39}  {hook.hook_class}\n" for _, hook in known))
+
+
+def _plural(kind: str) -> str:
+    return "provider adapters" if kind == "provider" else f"{kind}s"
+
+
+def _applies(check: Check) -> str:
+    return "any script" if len(check.applies) > 2 else "/".join(check.applies)
 
 
 def _fields_of(clause: Clause) -> dict[str, object]:
@@ -95,7 +103,7 @@ def _page_of(clause: Clause) -> str:
     rows = list(_rows(hook))
     wide = max(len(label) for label, _ in rows) + 2
     article = "an" if hook.hook_class == "optional" else "a"
-    lines = [f"{style(hook.name, 'bold')} · {article} {hook.hook_class} hook of {clause.kind}s"]
+    lines = [f"{style(hook.name, 'bold')} · {article} {hook.hook_class} hook of {_plural(clause.kind)}"]
     lines += ["", hanging("", hook.doc, width), ""]
     lines += [hanging(f"  {label:{wide}}", text, width) for label, text in rows]
     bad, good = shows.documentation.bad, shows.documentation.good
@@ -146,7 +154,8 @@ def _page(check: Check) -> str:
     style = Style(sys.stdout)
     why, bad, good, also = check.documentation
     runs = "runs the script" if check.phase == "behaviour" else "does not run the script"
-    kinds = " and ".join(f"{kind}s" for kind in check.applies)
+    *others, last = map(_plural, check.applies)
+    kinds = f"{', '.join(others)} and {last}" if others else last
     lines = [f"{style(check.code, 'bold')} {style(check.title, 'bold')}"]
     lines += [f"for {kinds} · {runs}", f"{check.severity.value}: {check.harm.why}"]
     lines += [f"{severity.value}: {case}" for severity, case in also.items()]

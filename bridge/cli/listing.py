@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,7 @@ import click
 
 from bridge.cli._help import completes, json_option
 from bridge.cli._terminal import folded, print_json, show, write
+from bridge.clis import find_cli
 from bridge.errors import BridgeError
 from bridge.wording import columns, one_line
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from bridge.agent import Agent
     from bridge.driver import Driver
     from bridge.lookup import Kind, NamedScript
+    from bridge.provider import Provider
 
     Facts = dict[str, Any]
 
@@ -148,30 +151,70 @@ def _program(each: _Listed) -> str:
 def inspect(script: str, as_json: bool) -> int:
     """Show what SCRIPT (a path, or the name of a shipped driver or agent) offers, compared with its contract.
 
+    Of a loop script, which has no hooks, the calls of coding CLIs that its text shows; it isn't run.
+
     Exit code 1 when a required hook (or an agent's AGENT_CLI) is missing.
     """
     from bridge.agent import Agent
     from bridge.cli._call import load
+    from bridge.provider import Provider
 
+    if (facts := _of_loop_script(script)) is not None:
+        print_json(facts) if as_json else write(folded("\n".join(_loop_script_lines(facts)) + "\n", sys.stdout))
+        return 0
     with load(script) as loaded:
-        facts = _of_agent(loaded) if isinstance(loaded, Agent) else _of_driver(loaded)
+        if isinstance(loaded, Provider):
+            facts = _of_provider(loaded)
+        else:
+            facts = _of_agent(loaded) if isinstance(loaded, Agent) else _of_driver(loaded)
         facts["jq"] = _jq_of(loaded)
     if as_json:
         print_json(facts)
     else:
-        summary = _agent_lines(facts) if facts["kind"] == "agent" else _driver_lines(facts)
+        summary = _LINES[facts["kind"]](facts)
         lines = [facts["script"], *summary, *_jq_lines(facts), "", *_hook_lines(facts)]
         write(folded("\n".join(lines) + "\n", sys.stdout))
     return 1 if facts["missing"] else 0
 
 
+def _of_loop_script(name: str) -> Facts | None:
+    """The calls of a script without hooks; None: it has some, or calls nothing."""
+    from bridge.contract.scripts import names_in
+    from bridge.setups.script.which import LoopScript
+
+    path = Path(os.path.abspath(name))
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return None
+    found = LoopScript(path, Path.cwd())
+    hooks = (each for each in names_in(found.script.source) if each.startswith(("driver_", "agent_")))
+    if not found.turns or next(hooks, None) is not None:
+        return None
+    calls = [
+        {"file": str(each.file), "line": each.line, "text": each.text, "cli": each.program, "turn": each.turn}
+        for each in found.calls
+    ]
+    unseen = [{"line": each.line, "what": each.what} for each in found.unseen]
+    return {"script": str(path), "kind": "script", "calls": calls, "unseen": unseen}
+
+
+def _loop_script_lines(facts: Facts) -> Iterator[str]:
+    yield f"{facts['script']}: a loop script, `ralph-bridge run --script` runs it as it is"
+    for each in facts["calls"]:
+        how = {True: "a turn", False: "the CLI itself", None: "a turn or not"}[each["turn"]]
+        yield f"  {os.path.relpath(each['file'])}:{each['line']}  {each['text']}  ({how})"
+    for each in facts["unseen"]:
+        yield f"  line {each['line']}: only its run tells {each['what']}"
+
+
 def _of_driver(driver: Driver) -> Facts:
     cli = _printed(driver, "driver_cli_binary")
+    known = find_cli(cli) if cli else None
     facts = {
         "name": _printed(driver, "driver_name"),
         "display_name": _printed(driver, "driver_display_name"),
         "cli_binary": cli,
         "cli_found": shutil.which(cli) if cli else None,
+        "held": known is None or known.held,
         "min_version": _printed(driver, "driver_min_version"),
         "available": driver.check_available(),
         "capabilities": {
@@ -213,8 +256,29 @@ def _of_agent(agent: Agent) -> Facts:
     return facts
 
 
-def _with_hooks(kind: str, script: Driver | Agent, facts: Facts) -> Facts:
-    """The facts that are told of both kinds of script, around those of one."""
+def _of_provider(adapter: Provider) -> Facts:
+    """Its command is built with an empty prompt, to see which program it starts."""
+    from tempfile import NamedTemporaryFile
+
+    hook = adapter.hook("build_command")
+    argv: list[str] = []
+    with suppress(BridgeError), NamedTemporaryFile(prefix="ralph-bridge-") as prompt:
+        argv = adapter.build_command(prompt.name) if adapter.has(hook) else []
+    program = next(iter(argv), "").split()[-1:]
+    facts: Facts = {
+        "name": adapter.name,
+        "cli": program[0] if program else None,
+        "cli_found": shutil.which(program[0]) if program else None,
+        "capabilities": {each: each in adapter.capabilities() for each in adapter.contract.capabilities},
+    }
+    facts = _with_hooks("provider", adapter, facts)
+    demanded = (name for name, entry in adapter.contract.globals.items() if entry.required)
+    facts["missing"] += [name for name in demanded if name not in adapter.shell]
+    return facts
+
+
+def _with_hooks(kind: str, script: Driver | Agent | Provider, facts: Facts) -> Facts:
+    """The facts that are told of all kinds of script, around those of one."""
     contract = script.contract
     defined = script.shell.functions()
     own = [name for name in defined if script.is_own(name)]
@@ -243,7 +307,7 @@ def _with_hooks(kind: str, script: Driver | Agent, facts: Facts) -> Facts:
     }
 
 
-def _jq_of(script: Driver | Agent) -> str | None:
+def _jq_of(script: Driver | Agent | Provider) -> str | None:
     """Which jq its hooks find: ``command``, ``ralph-bridge`` (ours, because PATH has none), or None."""
     if "jq" in script.shell.provided:
         return "ralph-bridge"
@@ -254,6 +318,10 @@ def _driver_lines(facts: Facts) -> Iterator[str]:
     yield f"  name           {facts['name'] or 'unknown'} ({facts['display_name'] or 'no display name'})"
     needs = f", needs {facts['min_version']} or newer" if facts["min_version"] else ""
     yield f"  CLI            {facts['cli_binary'] or 'unknown'}, {facts['cli_found'] or 'not found on PATH'}{needs}"
+    if not facts["held"]:
+        yield "  held           no: written from documentation, not held against the program"
+    if (available := facts["available"]) is not None:
+        yield f"  available      {'yes' if available else 'no'} (driver_check_available)"
     for name, value in facts["capabilities"].items():
         yield f"  {name.replace('_', ' '):<14} {'yes' if value else 'no'}"
 
@@ -261,6 +329,17 @@ def _driver_lines(facts: Facts) -> Iterator[str]:
 def _agent_lines(facts: Facts) -> Iterator[str]:
     found = f", {facts['cli_found'] or 'not found on PATH'}" if facts["cli"] else ""
     yield f"  CLI            {facts['cli'] or 'AGENT_CLI is not set'}{found}"
+
+
+def _provider_lines(facts: Facts) -> Iterator[str]:
+    found = f", {facts['cli_found'] or 'not found on PATH'}" if facts["cli"] else ""
+    yield f"  name           {facts['name']} (AGENT_PROVIDER={facts['name']})"
+    yield f"  CLI            {facts['cli'] or 'unknown'}{found}"
+    for name, value in facts["capabilities"].items():
+        yield f"  {name:<30} {'yes' if value else 'no'}"
+
+
+_LINES = {"driver": _driver_lines, "agent": _agent_lines, "provider": _provider_lines}
 
 
 def _jq_lines(facts: Facts) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``ralph-bridge new driver|agent NAME``: a script to start from, with its scenarios and its block for CI."""
+"""``ralph-bridge new``: a script to start from, with its scenarios and its block for CI; a workflow with a loop."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import click
 from bridge.cli._help import Group, completes
 from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.files import descriptor, make_folder, root_of_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bridge.lookup import Kind
+    from bridge.contract.scripts import ScriptKind as Kind
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +36,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=Group)
 def new() -> None:
-    """Begin a driver or an agent that meets its contract from the first minute.
+    """Begin a script that meets its contract from the first minute; or a loop in CI.
 
     For a CLI that ships with a driver or an agent, the new script is a copy of that one; for any other a short
     one, whose comments say what to look at.
@@ -66,9 +67,56 @@ def agent(*, name: str, cli: str | None, here: bool, output: str | None) -> None
     _new("agent", name, cli, here=here, output=output)
 
 
+@new.command()
+@click.option(
+    "--cli",
+    metavar="NAME",
+    shell_complete=completes("CLI"),
+    help="The coding CLI to install, and to use.  [default: claude, used if the loop does so by itself]",
+)
+@click.option(
+    "--key", metavar="VARIABLE", help="The variable, and secret, with its key.  [default: as is known of it]"
+)
+@click.option("--output", metavar="FILE", default=".github/workflows/ralph-bridge.yml", show_default=True,
+              shell_complete=completes("FILE"), help="Write it there.")  # fmt: skip
+def workflow(*, cli: str | None, key: str | None, output: str) -> None:
+    """Write a workflow of GitHub Actions that runs the loop.
+
+    It goes on where the run before stopped, pushes to a branch of its own, opens a pull request, and ends at its
+    caps (docs/ci.md). Nothing is overwritten.
+    """
+    from bridge.cli._options import named_cli
+    from bridge.clis import DEFAULT_DRIVER
+    from bridge.scaffold import loop_workflow
+
+    known = named_cli(cli or DEFAULT_DRIVER)
+    text = loop_workflow(known, key or "", tool=cli is not None)
+    _write({Path(output): text.encode()})
+    write(
+        f"wrote {_shown(Path(output))}\n\n"
+        f"next: add the secret {key or known.key} (Settings, Secrets and variables, Actions)\n"
+        "      add the variables RALPH_BRIDGE_REPOSITORY and RALPH_BRIDGE_REF there: the copy that you trust\n"
+        "      allow Actions to create pull requests (Settings, Actions, General)\n"
+        f"      commit it, then: gh workflow run {Path(output).name}\n"
+    )
+
+
+@new.command()
+@_options
+def provider(*, name: str, cli: str | None, here: bool, output: str | None) -> None:
+    """Write a provider adapter, NAME.sh, and its scenarios, NAME.feature.
+
+    They go to lib/agents, or to .ralph/lib/agents where that is there; AGENT_PROVIDER=NAME in .ralphrc then has it
+    run the turns. Nothing is overwritten. It knows the options and the output of claude, codex, gemini and
+    opencode; for any other CLI there is an empty NAME.events.jsonl, too: put a run into it, and verify judges what
+    the adapter makes of it.
+    """
+    _new("provider", name, cli, here=here, output=output)
+
+
 def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | None) -> None:
     from bridge.lookup import names_agent
-    from bridge.scaffold import feature, new_script, workflow
+    from bridge.scaffold import feature, new_script, recorded, workflow
     from bridge.setups.projects import project_scripts
     from bridge.verify.recordings import path_beside
 
@@ -78,18 +126,19 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     folder = Path(".") if here else Path(output) if output is not None else _folder(kind)
     path = folder / f"{name}.sh"
     files = {path: script.text.encode(), path.with_suffix(".feature"): feature(script).encode()}
-    if not script.like:
+    if not script.like and not recorded(script, cli or name):
         files[path_beside(path)] = b""  # for a run of its CLI, which nobody has recorded
     files |= {folder / helper: data for helper, data in script.helpers.items()}
     _write(files)
     named = not here and output is None
     written = [f"{_shown(path)}{f', a copy of {script.like}' if script.like else ''}", *map(_shown, [*files][1:])]
     word = _shown(path)
-    if named:
+    if named and kind != "provider":
         word = name if kind == "driver" or names_agent(name, project_scripts()) else f"agent:{name}"
     steps = [f"ralph-bridge verify {word}", f"ralph-bridge verify --features {word}"]
-    steps += [f"ralph-bridge explain {'driver_build_command' if kind == 'driver' else 'agent_invoke'}"]
-    steps += [f"ralph-bridge run --{kind} {word} --dry-run"]
+    steps += [f"ralph-bridge explain {_FIRST[kind]}"]
+    option = "driver" if kind == "provider" else kind
+    steps += [f"ralph-bridge run --{option} {word} --dry-run --run-project-code"]
     write(
         "".join(f"wrote {each}\n" for each in written)
         + f"\nIn CI, as .github/workflows/{kind}s.yml:\n\n"
@@ -100,10 +149,19 @@ def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | No
     )
 
 
+_FIRST = {
+    "driver": "driver_build_command",
+    "agent": "agent_invoke",
+    "provider": "agent_NAME_build_command",
+}
+
+
 def _folder(kind: Kind) -> Path:
     """Where the project has such scripts: the first of its folders that is there, else the last of them."""
     from bridge.setups.projects import project_scripts
 
+    if kind == "provider":
+        return next((each for each in (Path(".ralph/lib/agents"),) if each.is_dir()), Path("lib/agents"))
     folders = project_scripts().drivers if kind == "driver" else project_scripts().agents
     return next((each for each in folders if each.is_dir()), folders[-1] if folders else Path(f"{kind}s"))
 
@@ -117,9 +175,12 @@ def _write(files: dict[Path, bytes]) -> None:
         )
     try:
         for path, data in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "xb") as file:
+            root = root_of_output(path)
+            make_folder(path.parent, root=root)
+            with os.fdopen(descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, root=root), "wb") as file:
                 file.write(data)
+    except ProjectUnusable:
+        raise
     except OSError as error:
         raise ProjectUnusable(f"{error.filename} can't be written: {error.strerror}") from error
 

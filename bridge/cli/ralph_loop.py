@@ -13,7 +13,7 @@ import click
 from bridge.cli._failures import guarded
 from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, message, say, say_all, write
-from bridge.errors import BridgeError, SessionRefused
+from bridge.errors import BridgeError, ConfigurationError, ProjectCodeNotRun, SessionRefused
 from bridge.setups.options import RunOptions
 from bridge.setups.ralph_loop.controller import (
     LOOP_MODES,
@@ -102,7 +102,7 @@ def start(
         write(text)
         return 0
     try:
-        if request.mode in LOOP_MODES:
+        if request.mode in LOOP_MODES or options.dry_run:
             return _session(setup, request, options, quiet=quiet)
         status, notice = run_original(setup, words, in_place=request.mode == "update")
         if notice:  # after an update the stand-in may be gone
@@ -112,9 +112,9 @@ def start(
         say_all(str(refusal))
         return refusal.exit_code
     except BridgeError as error:
-        # Whatever it is: to the scripts around a controller every abort is a 1.
+        # Whatever it is: to the scripts around a controller every abort is a 1; none of them has a dry run.
         say_all(f"Error: {error}")
-        return 1
+        return error.exit_code if isinstance(error, ProjectCodeNotRun) else 1
 
 
 def _session(setup: Setup, request: RalphRequest, options: RunOptions, *, quiet: bool) -> int:
@@ -123,6 +123,10 @@ def _session(setup: Setup, request: RalphRequest, options: RunOptions, *, quiet:
     from bridge.setups.ralph_loop.opening import hold, ready
     from bridge.setups.ralph_loop.prompt import first_prompt
 
+    if request.mode not in LOOP_MODES:
+        raise ConfigurationError(
+            f"--dry-run can't show what the original does at {request.mode!r}, and runs nothing"
+        )
     renderer = _SessionRenderer(quiet=quiet)
     with ready(setup, request, options, renderer.hook) as (agent, session):
         job, loop = session.job, session.loop

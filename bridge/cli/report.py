@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,9 +9,10 @@ import click
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
+from bridge.cli._output_file import write_output
 from bridge.cli._terminal import say, write
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE, LONGEST_LINE, write_atomic
+from bridge.files import LONGEST_LINE
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def write_report(text: str, output: str | None) -> None:
     if output is None:
         write(text)
     else:
-        write_atomic(Path(output), text, root=ANYWHERE)
+        write_output(f"-o {output}", output, text)
         say(f"written: {output}")
 
 
@@ -49,8 +49,10 @@ def report(
 ) -> None:
     """Report what a run was: why it ended, turns and failures, time, tokens and money, tasks, commits, files.
 
-    Read from the loop's records and from git, in every kind of setup; nothing is written but --output. What
-    nobody knows is called unknown. The records: docs/turn-records.md. Of a swarm: ralph-bridge swarm report.
+    Without --run it is the last run; where that went on from runs that were killed, these and the sum of all;
+    where it had no turn, the one before, too. Read from the loop's records and from git, in every kind of
+    setup; nothing is written but --output. What nobody knows is called unknown. The records:
+    docs/turn-records.md. Of a swarm: ralph-bridge swarm report.
 
     Exit codes: 0 reported; 2 no loop has run here, or there is no such run.
     """

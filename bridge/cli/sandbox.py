@@ -7,19 +7,16 @@ import shutil
 from collections import deque
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes
+from bridge.cli._options import named_cli
 from bridge.cli._terminal import say, write
-from bridge.errors import ConfigurationError, SandboxUnavailable
+from bridge.errors import SandboxUnavailable
 from bridge.sandbox.image import BASE, containerfile, image_name
 from bridge.sandbox.settings import CONTAINERS, wishes
-
-if TYPE_CHECKING:
-    from bridge.clis import Cli
 
 _LAST = 5
 """Lines of a failed build that are told again."""
@@ -53,7 +50,7 @@ def image(
     """
     from bridge.drift.known import pin_of
 
-    cli = _known(name)
+    cli = named_cli(name)
     tag = tag or image_name(cli)
     text = containerfile(cli, version=pin_of(cli.name), base=base, packages=packages, tag=tag)
     if print_it:
@@ -64,18 +61,6 @@ def image(
         _build(provider, text, tag)
     write(f"{tag}\n")
     say(f"  next: ralph-bridge run --sandbox {provider} --sandbox-image {tag}")
-
-
-def _known(name: str) -> Cli:
-    from bridge.clis import cli_of_script, find_cli, known_clis
-    from bridge.resources import likely
-
-    if (found := find_cli(name) or cli_of_script(name)) is None:
-        known = sorted(known_clis())
-        raise ConfigurationError(
-            f"{name}: there is no such CLI.{likely(name, known)}\n  next: one of {', '.join(known)}"
-        )
-    return found
 
 
 def _provider() -> str:

@@ -113,17 +113,25 @@ def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
 @click.option("--format", "kind", type=click.Choice(["text", "json", "markdown"]), default="text",
               show_default=True, help="How to show the differences.")  # fmt: skip
 def diff(old: str, new: str, kind: str) -> int:
-    """Compare the behaviour of OLD and NEW, two versions of a driver or an agent, by path or name.
+    """Compare the behaviour of OLD and NEW, two versions of a driver or an agent.
+
+    Each is a path, a name, a version in git (HEAD~1:drivers/my.sh), or a process substitution: <(...).
 
     Both are run on the same inputs: contexts, sessions, settings, special characters, recorded events. Equal
     differences are shown as one change, with the inputs that it concerns.
 
     Exit codes: 0 no difference, 1 differences, 2 no scripts to compare.
     """
-    from bridge.cli._call import find
+    from contextlib import ExitStack
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from bridge.cli._versions import version
     from bridge.verify.diff import compare
     from bridge.verify.diff.render import RENDERERS
 
-    difference = compare(find(old), find(new))
-    write(RENDERERS[kind](difference))
+    with ExitStack() as stack:
+        folders = [Path(stack.enter_context(TemporaryDirectory(prefix="rb-diff-"))) for _ in range(2)]
+        difference = compare(version(old, folders[0], other=new), version(new, folders[1], other=old))
+    write(RENDERERS[kind](difference._replace(old=Path(old), new=Path(new))))
     return 1 if difference.changes else 0

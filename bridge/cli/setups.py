@@ -83,15 +83,15 @@ def reset(*, project: str) -> None:
     This works in every kind of setup: the breaker of a bmalph loop becomes CLOSED and its session is reset, as
     ralph_loop.sh --reset-circuit does it; that of a wiggum loop becomes HALF, as with `wiggum reset`.
     Exit signals that an earlier run has left are dropped; a plan that `run --from` had put aside when it was
-    killed is put back. Each step is shown on a line of its own; plans, logs and
-    the count of this hour's calls stay.
+    killed is put back; what a turn in a box has left, and nobody has looked at, is taken as it is. Each step is
+    shown on a line of its own; plans, logs and the count of this hour's calls stay.
 
     Exit codes: 0 reset, or nothing to reset; 4 a loop is at work here, whose pid is named.
     """
     with guarded():
         from bridge.setups.projects import reset as clear
 
-        folder = project_folder(project)
+        folder = project_folder(project, first=lambda _folder: ())
         done = clear(folder)
         write("".join(f"{tame(line)}\n" for line in done) or "nothing to reset\n")
 

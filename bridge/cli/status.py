@@ -13,6 +13,7 @@ from bridge.cli._failures import guarded
 from bridge.cli._help import json_option
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, print_json, show
+from bridge.loop.rotation import size_words
 from bridge.loop.standstill import REASONS
 from bridge.wording import duration, one_line, plural, tame
 
@@ -29,13 +30,17 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> Non
 
     Of several loops it is the one at work, else the one that ran last. Files are read, nothing is written.
 
-    Exit codes: 0 told, also when no loop has run yet; 2 there is no such folder.
+    Exit codes: 0 told, also when no loop has run yet; 2 there is no such folder; 4 nobody has looked at what a
+    turn in a box has left (docs/sandbox.md).
     """
     with guarded():
         from bridge.setups.overview import overview
+        from bridge.swarm.status import pull_of
 
-        now = time.time()
-        seen = overview(choose_loop(project_folder(project), setup_name), now)
+        now, folder = time.time(), project_folder(project)
+        seen = overview(choose_loop(folder, setup_name), now)
+        if (pull := pull_of(folder)) is not None:
+            seen["pull_request"] = pull
         if as_json:
             print_json(seen)
         else:
@@ -58,6 +63,9 @@ def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
         found.append(("task", seen["task"].removeprefix("task ")))
     if seen["turn"]:
         found.append(("turn", f"{seen['turn']}" + (f", {seen['tool']}" if seen["tool"] else "")))
+    if context := seen["context"]:
+        fresh = "; the next turn begins a fresh session" if context["rotated"] else ""
+        found.append(("context", f"{size_words(context['tokens'], context['window'])}{fresh}"))
     if seen["running"] and seen["holder"] and seen["holder"]["pid"]:
         since = timestamps.parse_iso(seen["holder"].get("since"))
         began = "" if since is None else f", for {duration(max(0.0, now - since))}, since {timestamps.local(since)}"
@@ -69,6 +77,9 @@ def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
         found.append(("last", seen["last"]))
     if seen["pause"] and seen["state"] != "waiting":
         found.append(("paused", f"before the next turn, at most until {_local(seen['pause'])}"))
+    if pull := seen.get("pull_request"):
+        known = f"#{pull['number']}, {pull['state'].lower()}, checks {pull['checks'] or 'unknown'}: {pull['url']}"
+        found.append(("pull", f"{known} ({one_line(pull['detail'], 200)})" if pull["detail"] else known))
     return found + message_rows(seen)
 
 

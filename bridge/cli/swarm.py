@@ -13,13 +13,16 @@ import click
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import (
+    WATCHES,
     caps_options,
     choose_loop,
     crew_options,
     filter_options,
+    given_by_user,
     notify_options,
     project_folder,
     project_option,
+    resumed_watch_options,
     run_options,
     sandbox_options,
     settings_option,
@@ -28,6 +31,7 @@ from bridge.cli._options import (
     taken_filters,
     taken_notify,
     telemetry_options,
+    watch_options,
     write_back_option,
 )
 from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
@@ -35,6 +39,7 @@ from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
 from bridge.files import confine
+from bridge.sandbox.recovery import look_behind
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.crew import OPTIONS as CREW
 from bridge.setups.options import OPTIONS
@@ -88,8 +93,8 @@ hub_option = click.option(
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
 )
-summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 _above_zero = click.FloatRange(0, min_open=True)
+summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 
 
 @swarm.command("run", cls=_WithRunOptions)
@@ -108,8 +113,10 @@ _above_zero = click.FloatRange(0, min_open=True)
 @click.option("--pull-requests", is_flag=True,
               help="Merge nothing here: push each branch to origin, and open a pull request by gh, into --into or"
               " else the branch that is checked out.")  # fmt: skip
-@click.option("--draft", is_flag=True, help="Open the pull requests as drafts.")
-@click.option("--redo-conflicts", is_flag=True, help="Begin a task that conflicts once more, from what is merged.")
+@watch_options
+@click.option("--redo-conflicts/--no-redo-conflicts", default=True, show_default=True,
+              help="Begin a task that conflicts once more, from what is merged.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Begin tasks anew that an earlier swarm has, and that aren't merged.")
 @click.option("--tidy", is_flag=True, help="Remove a task's work tree once all of it is merged.")
 @click.option("--trees", metavar="DIR", shell_complete=completes("DIR"),
               help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]")  # fmt: skip
@@ -145,8 +152,11 @@ def run(context: click.Context, /, **given: Any) -> int:
 
         ralph-bridge swarm run -j 4 --check 'make test' --max-cost 20 -- --max-iterations 10 --max-cost 2
 
-    Exit codes: 0 all merged, or proposed; 1 something isn't (listed, with its branch and what can be done); 2 usage
-    or configuration; 4 the environment is not ready; 130 and 143 after Ctrl-C and TERM, work saved.
+    With --pull-requests nothing is merged here; --watch, --reviews and --merge see to what becomes of them.
+
+    Exit codes: 0 all merged, or proposed (and come to the end that was asked for); 1 something isn't (listed, with
+    its branch and what can be done); 2 usage or configuration; 4 the environment is not ready; 130 and 143 after
+    Ctrl-C and TERM, work saved.
     """
     from bridge.loop.notify import notifying
     from bridge.swarm.opening import Swarm
@@ -162,7 +172,7 @@ def run(context: click.Context, /, **given: Any) -> int:
         if (value := given.pop(name)) or value == 0:
             options[name] = value
     with _ended_in_order(), notifying(taken_notify(given)):
-        folder = project_folder(given.pop("project"), tell=True)
+        folder = project_folder(given.pop("project"), tell=True, first=look_behind)
         script, setup = options.get("driver") or options.get("agent"), given.pop("setup_name")
         settings, named = options.get("settings"), options.get("tasks")
         opened = open_project(folder, setup, script=script, settings=settings, tasks=named)
@@ -191,20 +201,21 @@ def run(context: click.Context, /, **given: Any) -> int:
 @project_option
 @jobs_option
 @click.option("--retry", metavar="LIST", help="Outcomes to try again: lost, failed, incomplete, timeout, conflict,"
-              " 'check failed', closed.")  # fmt: skip
+              " 'check failed', closed, 'checks failed', unfinished.")  # fmt: skip
 @run_options("max_cost", "max_tokens", max_cost="Another cap than before.", max_tokens="Another cap than before.")
 @notify_options
 @executor_option
 @insecure_option
 @hub_option
+@resumed_watch_options
 @summary_option
 def resume(
     *, run_name: str | None, project: str | None, jobs: int | None, retry: str | None, quiet: bool, **given: Any
 ) -> int:
     """Go on with a swarm that was stopped or killed. What is merged isn't done again.
 
-    Tasks that wait or were interrupted go on, what is complete is merged. What was lost (its worker, or all of the
-    host, was killed), failed or conflicted runs again only with --retry; its work is on its branch until then.
+    Tasks that wait or were interrupted (by you, or by the end of the host) go on, what is complete is merged. What
+    was lost (its worker was killed), failed or conflicted runs again only with --retry; its work is on its branch.
     """
     from bridge.loop.notify import notifying
     from bridge.swarm.opening import Swarm
@@ -215,7 +226,10 @@ def resume(
         _executor(given, jobs or 2) as chosen,
     ):
         wanted = [each.strip() for each in (retry or "").split(",") if each.strip()]
-        going = Swarm.resume(project_folder(project), run_name, retry=wanted, executor=chosen, jobs=jobs, **given)
+        given |= {name: None for name in WATCHES if not given_by_user(name)}
+        going = Swarm.resume(
+            project_folder(project, first=look_behind), run_name, retry=wanted, executor=chosen, jobs=jobs, **given
+        )
         return drive_swarm(going, quiet=quiet)
 
 

@@ -12,6 +12,7 @@ import click
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import filter_options, project_folder, project_option, taken_filters
+from bridge.cli._output_file import check_target, write_output
 from bridge.cli._terminal import print_json, say, show
 from bridge.tasks import open_source
 from bridge.tasks.model import Asked
@@ -73,19 +74,19 @@ def import_tasks(*, source: str, form: str, output: str | None, project: str | N
 
     A file that is there is not overwritten.
     """
-    from pathlib import Path
-
     from bridge.errors import ConfigurationError
-    from bridge.files import write_atomic
     from bridge.tasks.forms import written
 
     with guarded():
+        if output is not None:
+            check_target(f"-o {output}", output)
+            if os.path.lexists(output):
+                raise ConfigurationError(
+                    f"{output}: it is there already\n  next: name another file, or move it away"
+                )
         text = written(_tasks(source, project, given), form)
         if output is None:
             show(text)
             return
-        path = Path(os.path.abspath(output))
-        if os.path.lexists(path):
-            raise ConfigurationError(f"{output}: it is there already\n  next: name another file, or move it away")
-        write_atomic(path, text)
+        write_output(f"-o {output}", output, text)
         say(f"written: {output}")

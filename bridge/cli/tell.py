@@ -14,7 +14,9 @@ from bridge.cli._options import choose_loop, loop_option, project_folder, projec
 from bridge.cli._terminal import say, show
 from bridge.errors import ConfigurationError
 from bridge.files import confine
+from bridge.git.ignore import keep_out
 from bridge.loop.inbox import LONGEST, Inbox
+from bridge.setups import PLAIN
 from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
@@ -74,11 +76,20 @@ def _no_loop() -> int:
 def send(loop: LoopPlace, text: str) -> int:
     """Send a loop a message, that on stdin for ``-``; gives the exit code."""
     running = _running(loop)
-    if not running and not loop.state.is_dir():
+    first = not loop.state.is_dir()
+    if first and not _could_have_one(loop):
         return _no_loop()
     Inbox(loop.logs).send(_stdin() if text == "-" else text)
+    if first:
+        keep_out(loop.project, loop.state, loop.files)
     say("the next turn is given it" if running else "no loop is at work: the next one's first turn is given it")
     return 0
+
+
+def _could_have_one(loop: LoopPlace) -> bool:
+    """Whether a folder in which no loop has run yet is one that somebody means to run one in."""
+    named = loop.own.name if loop.setup is None else ""
+    return named != PLAIN or any((loop.project / name).exists() for name in (".git", "PROMPT.md"))
 
 
 def _pause(loop: LoopPlace) -> int:

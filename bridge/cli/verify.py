@@ -14,6 +14,7 @@ import click
 
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
+from bridge.cli._output_file import check_target
 from bridge.cli._terminal import Style, in_job, message, say, steer, write
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
@@ -39,11 +40,7 @@ def _reports(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str,
         if kind not in FORMATS:
             meant = likely(kind, FORMATS)
             raise ConfigurationError(f"--report {pair!r}: {kind!r} is not a format.{meant} There are: {_KINDS}")
-        if not os.path.isdir(folder := os.path.dirname(file) or "."):
-            raise ConfigurationError(f"--report {pair!r}: there is no folder {folder}")
-        if os.path.isdir(file):
-            raise ConfigurationError(f"--report {pair!r}: {file} is a folder; expected a file to write")
-        wanted.append((kind, file))
+        wanted.append((kind, check_target(f"--report {pair!r}", file)))
     return wanted
 
 
@@ -86,6 +83,9 @@ def _named(script: str) -> str:
 @click.option("--write", is_flag=True, help="With --fix: write the mends to the scripts, and verify them again.")
 @click.option("--coverage", is_flag=True,
               help="Tell which lines and branches were reached; runs the scripts twice.")  # fmt: skip
+@click.option("--skip-helpers", is_flag=True,
+              help="Pass over files that are neither drivers nor agents, as in a folder, named or not; "
+              "for pre-commit.")  # fmt: skip
 @click.option("--features", is_flag=True,
               help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
@@ -112,16 +112,17 @@ def verify(
     Exit codes: 0 meets the contract; 1 violates it (errors; with --strict also warnings); 2 usage; 4 the
     environment is not ready, or a mend can't be written.
     """
+    fixing = bool(of_checks["fix"])
     events = _checks(paths, of_checks, lcov="lcov" in (kind, *dict(reports)), strict=strict)
     progress = _Progress(off=no_progress or quiet, verbose=verbose)
     with guarded("interrupted: the scripts and everything they had started were ended"):
-        finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet)
+        finished = _consume(events, progress, kind, reports, strict=strict, quiet=quiet, fixing=fixing)
     if finished.refused:
         return 4
     return 1 if finished.errors or (strict and finished.warnings) else 0
 
 
-_OF_CHECKS = ("select", "ignore", "static", "fix", "coverage", "jobs", "timeout")
+_OF_CHECKS = ("select", "ignore", "static", "fix", "coverage", "skip_helpers", "jobs", "timeout")
 
 
 def _checks(paths: Sequence[str], given: dict[str, Any], *, lcov: bool, strict: bool) -> Generator[Event]:
@@ -132,7 +133,7 @@ def _checks(paths: Sequence[str], given: dict[str, Any], *, lcov: bool, strict: 
     if coverage and given["static"]:
         raise ConfigurationError("--coverage tells what was run, and --static runs nothing: leave one of them out")
     if given["features"]:
-        if named := ", ".join(f"--{name}" for name in _OF_CHECKS if given[name]):
+        if named := ", ".join(f"--{name.replace('_', '-')}" for name in _OF_CHECKS if given[name]):
             raise ConfigurationError(f"{named} can't be combined with --features, which runs no checks")
         from bridge.verify.gherkin.features import run
 
@@ -140,6 +141,7 @@ def _checks(paths: Sequence[str], given: dict[str, Any], *, lcov: bool, strict: 
     options: dict[str, Any] = {name: matching(f"--{name}", given[name]) for name in ("select", "ignore")}
     options |= {name: given[name] for name in ("jobs", "timeout") if given[name] is not None}
     options |= {"coverage": True} if coverage else {}
+    options |= {"skip_helpers": True} if given["skip_helpers"] else {}
     options |= {"mending": "write" if given["write"] else "show"} if given["fix"] else {}
     return _of_engine(paths, options | {"static_only": given["static"]})
 
@@ -158,15 +160,17 @@ def _consume(
     *,
     strict: bool,
     quiet: bool,
+    fixing: bool = False,
 ) -> RunFinished:
     """Give every event to every report; files are written when all is known."""
     # Reports hold nothing but valid text; the terminal's own encoding may hold less.
     stdout = _Stdout(for_people=kind == "text")
     files = [io.StringIO() for _ in reports]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet, width))]
+    consumers = [FORMATS[kind].make(stdout, ReportOptions(Style(sys.stdout).on, strict, quiet, width, fixing))]
     consumers += [
-        FORMATS[k].make(file, ReportOptions(strict=strict)) for (k, _), file in zip(reports, files, strict=True)
+        FORMATS[k].make(file, ReportOptions(strict=strict, fixing=fixing))
+        for (k, _), file in zip(reports, files, strict=True)
     ]
     finished = None
     try:
@@ -187,14 +191,19 @@ def _consume(
 
 def _save(name: str, text: str) -> None:
     from bridge.errors import ProjectUnusable
-    from bridge.files import ANYWHERE, write_atomic
+    from bridge.files import root_of_output, stays_inside, write_atomic
 
+    root = root_of_output(name)
+    if os.path.islink(name) and not stays_inside(name, root=root):
+        raise ProjectUnusable(
+            f"the report {name} is a symbolic link that leads elsewhere\n  next: name another file"
+        )
     try:
         if os.path.exists(name) and not os.path.isfile(name):  # /dev/stderr, a named pipe: nothing to replace
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text)
         else:
-            write_atomic(name, text, root=ANYWHERE)
+            write_atomic(name, text, root=root)
     except OSError as error:
         raise ProjectUnusable(f"the report {name} can't be written: {error.strerror}") from error
 

@@ -26,6 +26,7 @@ from bridge.cli._terminal import Style, print_json, say, show, write
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES
 from bridge.resources import os_text
+from bridge.sandbox.recovery import look_behind
 from bridge.setups.wiggum.breaker import Reaction, WiggumBreakerSettings
 from bridge.wording import tame
 
@@ -67,10 +68,10 @@ def _shown(as_json: bool, document: dict[str, Any], lines: Iterable[str]) -> int
     return 0
 
 
-def _layout(project: str | None, *, tell: bool = False) -> Layout:
+def _layout(project: str | None, **how: Any) -> Layout:
     from bridge.setups.wiggum.files import Layout
 
-    return Layout(project_folder(project, tell=tell))
+    return Layout(project_folder(project, **how))
 
 
 @wiggum.command()
@@ -97,6 +98,8 @@ def _layout(project: str | None, *, tell: bool = False) -> Layout:
     "agent",
     "live",
     "timeout",
+    "exit_grace",
+    "max_silence",
     "retry_delay",
     agent="The agent to use instead of a driver.",
     live="Show output as it comes.",
@@ -136,7 +139,7 @@ def start(**given: Any) -> int:
     """
     from bridge.cli._wiggum_start import run_start
 
-    return run_start(_layout(given["project"], tell=True), given)
+    return run_start(_layout(given["project"], tell=True, first=look_behind), given)
 
 
 @wiggum.command()

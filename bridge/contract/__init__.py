@@ -1,7 +1,7 @@
-"""What a script must offer, as data: named tuples, read from `driver.json` and `agent.json` (`make contract`).
+"""What a script must offer, as data: named tuples, read from `driver.json`, `agent.json` and `provider.json`.
 
-People edit `driver.yaml` and `agent.yaml`; tests hold them against the types. Importing a YAML parser, or checking,
-would take longer than all the rest of a command.
+People edit the YAML files of these names, from which `make contract` writes the JSON; tests hold them against the
+types. Importing a YAML parser, or checking, would take longer than all the rest of a command.
 """
 
 from __future__ import annotations
@@ -114,6 +114,16 @@ class HostFunction(NamedTuple):
     """What the host defines it as, before the script is sourced; None where the host has code of its own for it."""
 
 
+class RecordMember(NamedTuple):
+    """A member of the JSON object that a provider adapter makes of an output."""
+
+    name: str
+    type: Literal["string", "boolean", "number", "array", "object"]
+    meaning: str
+    needed: bool = False
+    """A loop reads it."""
+
+
 class RecoveryStep(NamedTuple):
     """One place where a session id is looked for: a hook, or keys of the output that the host knows."""
 
@@ -129,6 +139,8 @@ class Contract(NamedTuple):
     session_id_recovery: tuple[RecoveryStep, ...]
     drivers: Mapping[str, DriverCapabilities]
     functions: Mapping[str, HostFunction] = MappingProxyType({})
+    record: Mapping[str, RecordMember] = MappingProxyType({})
+    capabilities: Mapping[str, str] = MappingProxyType({})
 
     @property
     def prefix(self) -> str:
@@ -179,10 +191,29 @@ def agent_contract() -> Contract:
     return _load("agent")
 
 
-def _load(kind: str) -> Contract:
+@cache
+def provider_contract(name: str = "NAME") -> Contract:
+    """The contract of the provider adapter of this name: ``codex`` of ``agent_codex_build_command``."""
+
+    def named(text: str) -> str:
+        return text.replace("AGENT_NAME_", f"AGENT_{capital(name)}_").replace("NAME_", f"{name}_")
+
+    return _load("provider", named)._replace(functions=driver_contract().functions)
+
+
+def capital(name: str) -> str:
+    """A provider's name as it stands in the names of variables.
+
+    >>> capital("claude-code")
+    'CLAUDE_CODE'
+    """
+    return name.upper().replace("-", "_")
+
+
+def _load(kind: str, edited: Callable[[str], str] = str) -> Contract:
     import json
 
-    return contract_of(json.loads(Path(__file__).with_name(f"{kind}.json").read_bytes()))
+    return contract_of(json.loads(edited(Path(__file__).with_name(f"{kind}.json").read_text(encoding="utf-8"))))
 
 
 def contract_of(data: Mapping[str, Any]) -> Contract:
@@ -196,6 +227,8 @@ def contract_of(data: Mapping[str, Any]) -> Contract:
         drivers=MappingProxyType(shipped_drivers()) if "driver_name" in data["hooks"] else MappingProxyType({}),
         session_id_recovery=tuple(_record(RecoveryStep, step) for step in data.get("session_id_recovery", ())),
         functions=records(HostFunction, "functions"),
+        record=records(RecordMember, "record"),
+        capabilities=MappingProxyType(data.get("capabilities", {})),
     )
 
 

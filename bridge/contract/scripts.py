@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from bridge.contract import Contract
 
-_DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_\w+)[ \t]*\([ \t]*\)", re.MULTILINE)
+    ScriptKind = Literal["driver", "agent", "provider"]
+
+_DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_[\w-]+)[ \t]*\([ \t]*\)", re.MULTILINE)
+_PROVIDERS = re.compile(r"agent_(.+)_(?:build_command|detect_format|normalize_response|has_capability)")
 
 
 def names_in(source: bytes) -> frozenset[str]:
@@ -28,18 +31,31 @@ def names_in(source: bytes) -> frozenset[str]:
     return frozenset(name.decode() for name in _DEFINED.findall(source))
 
 
-def kind_of(functions: Iterable[str]) -> Literal["driver", "agent"] | None:
+def provider_of(functions: Iterable[str]) -> str | None:
+    """The name of the provider whose adapter these functions are: ``codex`` of ``agent_codex_build_command``.
+
+    Where they are of several, the one that has most; of two that have as many, the first.
+
+    >>> provider_of(["agent_codex_build_command", "agent_codex_has_capability", "agent_x_detect_format"])
+    'codex'
+    """
+    found = [match[1] for name in functions if (match := _PROVIDERS.fullmatch(name))]
+    return max(found, key=found.count) if found else None
+
+
+def kind_of(functions: Iterable[str]) -> ScriptKind | None:
     """Tell by the names of its functions what a script means to be; misspelt hooks count, too.
 
-    When it has hooks of both, more hooks of an agent than of a driver make it an agent.
+    When it has hooks of both, more hooks of an agent than of a driver make it an agent. A provider adapter has
+    functions of one, and no hook of either.
     """
-    names = set(functions)
+    names = sorted(functions)
     counts = [
         sum(1 for name in names if name.startswith(prefix) and _is_meant(contract(), name))
         for prefix, contract in (("driver_", driver_contract), ("agent_", agent_contract))
     ]
     if not any(counts):
-        return None
+        return None if provider_of(names) is None else "provider"
     return "agent" if counts[1] > counts[0] else "driver"
 
 
@@ -47,7 +63,7 @@ def _is_meant(contract: Contract, name: str) -> bool:
     return name in contract.hooks or contract.suggest(name) is not None
 
 
-def kind_of_file(path: str | os.PathLike[str]) -> Literal["driver", "agent"] | None:
+def kind_of_file(path: str | os.PathLike[str]) -> ScriptKind | None:
     """What a script means to be; None when it can't be read or defines no hook (it may source its hooks)."""
     try:
         names = names_in(Path(script.check(path)).read_bytes())

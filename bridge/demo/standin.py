@@ -317,6 +317,21 @@ def run_kimi(run: Invocation) -> None:
     emit(role="meta", type="session.resume_hint", session_id=run.session, command=f"kimi -r {run.session}")
 
 
+def run_agy(run: Invocation) -> None:
+    """agy: what an event is in ``event``, text in pieces, a result."""
+    emit(event="init", conversation_id=run.session, init={"cwd": os.getcwd()})
+    for number, text in enumerate(run.texts):
+        step = {"step_index": 2 * number, "step_type": "agent_response", "state": "ACTIVE"}
+        for piece in pieces(text):
+            emit(event="step_update", step_update={**step, "text_delta": piece})
+        if number == 0 and run.edited:
+            tool = {"step_index": 1, "step_type": "tool", "state": "ACTIVE", "tool_name": "write_to_file"}
+            emit(event="step_update", step_update={**tool, "tool_info": {"path": run.edited}})
+    usage = {"input_tokens": 12, "output_tokens": 5}
+    done = {"conversation_id": run.session, "status": "SUCCESS", "response": run.texts[-1], "usage": usage}
+    emit(event="result", result=done)
+
+
 def run_pi(run: Invocation) -> None:
     """pi: a message in pieces, then whole, with what it took."""
     emit(type="session", version=3, id=run.session, cwd=os.getcwd())
@@ -433,6 +448,21 @@ CLIS: dict[str, Cli] = {
         refusal="error: unknown option '{}'",
         unknown_session='error: failed to run prompt: Session "{}" not found.',
     ),
+    "agy": Cli(
+        accepts(flags="--dangerously-skip-permissions --sandbox",
+                values="--output-format --model --conversation --print-timeout -p --print"),
+        run_agy,
+        refusal="flag provided but not defined: {}",
+        unknown_session="conversation {} not found",
+    ),
+    "kiro-cli": Cli(
+        accepts(flags="--no-interactive --trust-all-tools -a --resume",
+                values="--model --agent --wrap --trust-tools"),
+        run_copilot,
+        refusal="error: unexpected argument '{}' found",
+        unknown_session="No session {}",
+        command="chat",
+    ),
     "pi": Cli(
         accepts(flags="-p --print -a --approve --offline",
                 values="--mode --model --provider --session -t --tools -xt --exclude-tools --append-system-prompt"),
@@ -457,19 +487,24 @@ CLIS: dict[str, Cli] = {
         command="run",
     ),
 }  # fmt: skip
-_PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen", "kimi")
+_PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen", "kimi", "agy")
 
 
 def check(run: Invocation) -> str:
     """Refuse combinations that the real CLI refuses; set the prompt; return the session to resume or ""."""
     options, words = run.options, run.words
     resume = str(options.get("--resume") or options.get("--session") or options.get("--session-id") or "")
+    resume = str(options.get("--conversation") or resume)
     if run.name == "codex" and words[:1] == ["resume"]:
         resume = words[1] if len(words) > 1 else ""
         words = words[2:]
-    prompt = (options.get("-p") or options.get("--prompt")) if run.name in _PROMPT_IS_AN_OPTION else " ".join(words)
+    prompt = (
+        (options.get("-p") or options.get("--prompt") or options.get("--print"))
+        if run.name in _PROMPT_IS_AN_OPTION
+        else " ".join(words)
+    )
     run.prompt = str(prompt or "")
-    if run.prompt in ("", "-") and run.name not in ("cursor-agent", "kimi"):  # as the real ones do
+    if run.prompt in ("", "-") and run.name not in ("cursor-agent", "kimi", "agy"):  # as the real ones do
         run.prompt = "" if sys.stdin.isatty() else sys.stdin.read().strip()
     if run.name == "claude":
         streams = options.get("--output-format") == "stream-json"

@@ -63,18 +63,21 @@ def examine(
             finding = _absent(commands)
             return DriftReport(script=str(path), kind=commands.kind, cli=commands.cli, findings=(finding,))
         tried: list[DriftFinding] = []
-        if run:
+        if run and commands.kind != "provider":  # its answers are what `verify` looks at
             from bridge.drift.trial import try_script
 
             tried = try_script(path, commands, env)
         return _report(path, commands, machine, found, tried)
 
 
-def examine_options(path: Path, *, env: Mapping[str, str]) -> list[DriftFinding]:
-    """What :func:`examine` finds about the options alone: its short form, for ``doctor``."""
+def examine_options(path: Path, *, env: Mapping[str, str]) -> tuple[list[DriftFinding], tuple[str, ...]]:
+    """What :func:`examine` finds about the options alone, its short form, for ``doctor``; and the first of the
+    script's commands, empty where none can be seen.
+    """
     with Machine.here(env) as machine:
         commands = commands_of(path, env=env, folder=machine.folder())
-        return list(_options(commands, machine)) if machine.find(commands.cli) else []
+        found = list(_options(commands, machine)) if machine.find(commands.cli) else []
+        return found, tuple(next(iter(commands.commands.values()), ()))
 
 
 def _report(

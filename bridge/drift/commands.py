@@ -12,6 +12,7 @@ from bridge.clis import program_of_package
 from bridge.contract.scripts import kind_of_file
 from bridge.driver import Driver
 from bridge.errors import BridgeError
+from bridge.provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.shell import Shell
     from bridge.verify.facts import Facts
 
-    Kind = Literal["driver", "agent"]
+    Kind = Literal["driver", "agent", "provider"]
     Value = str | Sequence[str] | None
     ValueOf = Callable[[str], Value]
 
@@ -43,7 +44,7 @@ class ScriptCommands(NamedTuple):
 
 def commands_of(path: Path, *, env: Mapping[str, str], folder: Path) -> ScriptCommands:
     """What a script runs; a prompt is written to `folder`. `BridgeError`: it can't be loaded, or a hook failed."""
-    if kind_of_file(path) == "agent":
+    if (kind := kind_of_file(path)) == "agent":
         with Agent.load(path, env=env, cwd=folder, timeout=_PATIENCE) as agent:
             arguments = agent.shell.get("AGENT_ARGS", "")
             words = arguments.split() if isinstance(arguments, str) else list(arguments or ())
@@ -53,6 +54,11 @@ def commands_of(path: Path, *, env: Mapping[str, str], folder: Path) -> ScriptCo
             return ScriptCommands("agent", agent.cli, None, commands, frozenset(in_text))
     prompt = folder / "prompt.md"
     prompt.write_text("Do the next task.\n", encoding="utf-8")
+    if kind == "provider":
+        with Provider.load(path, env=env, cwd=folder, timeout=_PATIENCE) as adapter:
+            built = _built(adapter, str(prompt))
+            cli = next((argv[0].split()[-1] for argv in built.values()), "")
+            return ScriptCommands("provider", cli, None, built, frozenset())
     with Driver.load(path, env=env, cwd=folder, timeout=_PATIENCE) as driver:
         built = _built(driver, str(prompt))
         cli = driver.cli_binary()
@@ -72,7 +78,7 @@ def _in_text(path: Path, cli: str, shell: Shell) -> dict[str, list[str]]:
     return commands_in_text(facts_of(path.read_bytes()), cli, value_of)
 
 
-def _built(driver: Driver, prompt: str) -> dict[str, list[str]]:
+def _built(driver: Driver | Provider, prompt: str) -> dict[str, list[str]]:
     """Build a command for each thing that an iteration may need; the same command under one name only."""
     built: dict[str, list[str]] = {}
 
@@ -87,7 +93,7 @@ def _built(driver: Driver, prompt: str) -> dict[str, list[str]]:
     if driver.supports_sessions():
         driver.set("CLAUDE_USE_CONTINUE", "true")
         build("resumed", session=UNKNOWN_SESSION)
-    if driver.supports_tool_allowlist():
+    if isinstance(driver, Driver) and driver.supports_tool_allowlist():
         driver.set("CLAUDE_ALLOWED_TOOLS", "Read, Bash(git add, git commit)")
         build("with allowed tools")
         driver.set("CLAUDE_ALLOWED_TOOLS", "")
@@ -97,7 +103,7 @@ def _built(driver: Driver, prompt: str) -> dict[str, list[str]]:
     return built
 
 
-def _live(driver: Driver) -> list[str]:
+def _live(driver: Driver | Provider) -> list[str]:
     try:
         return driver.prepare_live_command() if driver.supports_live_output() else []
     except BridgeError:

@@ -15,15 +15,16 @@ import stat
 import tempfile
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 from bridge.files import append_durably, delete, make_folder, read_bytes, write_atomic
-from bridge.git import immune
-from bridge.git.tree import TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
+from bridge.git import immune, unfinished
+from bridge.git.tree import FileStat, TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
 from bridge.process.ask import Ran, ask
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untr
 _LOCKED = 20
 _NOTHING = hashlib.sha256().hexdigest()
 """Fingerprint of a working tree in which nothing differs from HEAD."""
+_MOST_OF_GIT = 64 * 1024 * 1024
 _HASHED_WHOLE = 16 * 1024 * 1024
+_LARGE = 64 * 1024 * 1024
 
 
 def check_argument(text: str, what: str) -> str:
@@ -72,11 +75,13 @@ class Files(NamedTuple):
         is_own: the loop's own: never part of a checkpoint.
         is_about_work: notes, such as progress.txt: part of a checkpoint, and no work.
         own: the first as git's patterns, for those who commit; with a ``*``, a glob.
+        shared: others may come to keep files in the folder of the loop's state, too.
     """
 
     is_own: Callable[[str], bool] = _never
     is_about_work: Callable[[str], bool] = _never
     own: tuple[str, ...] = ()
+    shared: bool = False
 
     def is_work(self, path: str) -> bool:
         return not (self.is_own(path) or self.is_about_work(path))
@@ -95,6 +100,7 @@ class Changes:
         summary: all of it in one line, or ''.
         head: the commit that is checked out now, or ''.
         dirty: there is something to commit, the loop's own state aside.
+        branch: that is checked out now; '' for a detached HEAD.
     """
 
     paths: frozenset[str] = frozenset()
@@ -102,6 +108,7 @@ class Changes:
     summary: str = ""
     head: str = ""
     dirty: bool = False
+    branch: str = field(default="", compare=False)
 
     @property
     def count(self) -> int:
@@ -142,15 +149,17 @@ class Repository:
     """
 
     within: Within | None = None
-    """What commits and merges run in, which run hooks of the project, and with them what an agent has written."""
+    """What commits run in, and additions that have filters: these run programs of the project, and with them what
+    an agent has written."""
     _patience = 120.0
     """Seconds that one command may take, with the hooks that it calls."""
 
     def __init__(self, project: Path, files: Files = ALL_WORK, *, env: Mapping[str, str] | None = None) -> None:
         self.project = project
         self.files = files
+        self._given = os.environ if env is None else env
         self._env = {
-            **(os.environ if env is None else env),
+            **self._given,
             "LC_ALL": "C",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_EDITOR": "true",
@@ -162,6 +171,8 @@ class Repository:
             above = os.path.dirname(os.path.realpath(project))
             ceilings = (above, self._env.get("GIT_CEILING_DIRECTORIES", ""))
             self._env["GIT_CEILING_DIRECTORIES"] = os.pathsep.join(filter(None, ceilings))
+        self._elsewhere = False
+        """A repository inside has its git folder elsewhere: then git looks into none of them."""
         self._seen: dict[bytes, tuple[tuple[int, ...], str]] = {}
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:
@@ -171,15 +182,34 @@ class Repository:
             ProjectUnusable: git waits for a FIFO, which it would do for ever.
         """
         command = immune.command_of(arguments)
-        off = self.filters_off(looks=command != "add") if immune.filters(command) else ()
-        return self._ask(
-            "-c", "core.quotePath=false", *immune.options(command), *off, *arguments, env=env, data=data
-        )
+        self._refuse_strange()
+        boxed = self.within is not None or immune.distrusted(self.project)
+        may = immune.may_run(command, immune.program(self._env, self.project), boxed=boxed)
+        may = may and not (self.within is not None and command in immune.RUNNING_HOOKS)
+        off = self.filters_off(looks=immune.looks(command), boxed=boxed) if may else {}
+        if self._elsewhere and command in ("status", "diff"):
+            at = arguments.index(command) + 1
+            arguments = (*arguments[:at], "--ignore-submodules=dirty", *arguments[at:])
+        return self._ask("-c", "core.quotePath=false", *arguments, env=env, data=data, off=off)
 
-    def _ask(self, *words: str, env: Mapping[str, str] | None = None, data: bytes = b"") -> Ran:
-        env = {**self._env, **(env or {})}
+    def looking(self, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Give the command line and the environment of a git command that only looks, as somebody else wrote it."""
+        env = immune.environment(self._given, more=self.filters_off())
+        return [immune.program(env, self.project), *immune.harmless(arguments)], env
+
+    def _ask(
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        data: bytes = b"",
+        off: Mapping[str, str] = MappingProxyType({}),
+    ) -> Ran:
+        command = immune.command_of(words)
+        filters = command == "add" and any(name.startswith("filter.") for name in off)
+        boxed = self.within is not None and (filters or command in immune.RUNNING_HOOKS)
+        env = immune.environment({**self._env, **(env or {})}, command, {} if boxed else off)
         argv: Sequence[str] = [immune.program(env, self.project), *words]
-        if self.within is None or immune.command_of(words) not in immune.RUNNING_HOOKS:
+        if self.within is None or not boxed:
             return self._run(argv, env, data)
         with self.within(argv, env) as (argv, env):
             return self._run(argv, env, data)
@@ -195,32 +225,77 @@ class Repository:
             look=self._look_for_fifos,
         )
 
-    def filters_off(self, *, looks: bool = True) -> tuple[str, ...]:
-        """Options against filters that an agent may have named, here or in a repository inside."""
-        listed = [self._ask(*immune.NEVER, *immune.LISTED).out]
+    def filters_off(self, *, looks: bool = True, boxed: bool | None = None) -> dict[str, str]:
+        """Settings against filters that an agent may have named, here or in a repository inside; see there."""
+        listed = [self._ask(*immune.LISTED).out]
         folders = [os.path.realpath(self.project)]
         for folder in folders:  # it grows
             for inner in set(self._inside(folder)) - set(folders):
-                listed.append(self._ask("-C", inner, *immune.NEVER, *immune.LISTED).out)
+                listed.append(self._ask("-C", inner, *immune.LISTED).out)
                 folders.append(inner)
-        return immune.overrides(listed[0], listed[1:], looks=looks)
+        boxed = immune.distrusted(self.project) if boxed is None else boxed
+        return immune.overrides(listed[0], listed[1:], looks=looks, boxed=boxed)
 
     def _inside(self, folder: str) -> list[str]:
         """The repositories in a work tree that its index knows of."""
-        found = self._ask("-C", folder, *immune.NEVER, "ls-files", "-s", "-z", "--full-name", ":/").out
+        here = not any(name in self._env for name in _REPOSITORY)
+        if here and not _may_name_repositories(os.path.join(folder, ".git")):
+            return []
+        found = self._ask("-C", folder, "ls-files", "-s", "-z", "--full-name", ":/").out
         if b"160000 " not in found:
             return []
-        top = self._ask("-C", folder, *immune.NEVER, "rev-parse", "--show-toplevel").text
+        top = self._ask("-C", folder, "rev-parse", "--show-toplevel").text
         names = (each.partition(b"\t")[2] for each in found.split(b"\0") if each.startswith(b"160000 "))
         paths = (os.path.join(top, os.fsdecode(each)) for each in names)
-        return [each for each in paths if os.path.lexists(os.path.join(each, ".git"))]
+        found_in = [each for each in paths if os.path.lexists(os.path.join(each, ".git"))]
+        inside = [each for each in found_in if self._is_here(os.path.join(each, ".git"))]
+        self._elsewhere = self._elsewhere or len(inside) < len(found_in)
+        return inside
+
+    def _is_here(self, path: str) -> bool:
+        """Whether the git folder of a repository inside lies in the project, or in the git folder of this one."""
+        leads = os.path.realpath(path)
+        if os.path.isfile(leads):
+            with suppress(OSError, BridgeError):
+                named = os.fsdecode(read_bytes(leads, 4096, root=os.path.dirname(leads)).strip())
+                leads = os.path.realpath(os.path.join(os.path.dirname(path), named.removeprefix("gitdir: ")))
+        return any(f"{leads}/".startswith(f"{each}/") for each in self._own)
+
+    @cached_property
+    def _own(self) -> tuple[str, ...]:
+        """The project, the top of its work tree, and the git folder that all its work trees share."""
+        asked = (("--show-toplevel",), ("--path-format=absolute", "--git-common-dir"))
+        told = (self._ask("rev-parse", *words).text for words in asked)
+        return tuple(os.path.realpath(each) for each in (os.fspath(self.project), *told))
+
+    def _refuse_strange(self) -> None:
+        """Look at what git reads, or writes to, of its own folder: an agent may have put a link or a giant there.
+
+        Raises:
+            ProjectUnusable: names it.
+        """
+        folder = os.path.join(self.project, ".git")
+        for name in ("index", "logs/HEAD"):
+            if os.path.islink(os.path.join(folder, name)):
+                raise ProjectUnusable(
+                    f"{folder}/{name} is a symbolic link, and git would write to where it leads\n  next: delete it"
+                )
+        for name in ("info/exclude", "info/attributes", "info/sparse-checkout", "shallow", "packed-refs"):
+            path = os.path.join(folder, name)
+            found = _stat(path)
+            if found is not None and (found.st_size > _MOST_OF_GIT or not stat.S_ISREG(found.st_mode)):
+                most = f"{_MOST_OF_GIT >> 20} MiB"
+                raise ProjectUnusable(
+                    f"{path} is no file, or one of more than {most}, all of which git would read\n  next: delete it"
+                )
 
     def _look_for_fifos(self) -> None:
         """Look for a FIFO where git reads a file: an agent can put it there, and git waits for ever."""
         for folder, _, names in os.walk(self.project):
             within = ".git" in folder.split(os.sep)
             for path in (os.path.join(folder, name) for name in names if within or name.startswith(".git")):
-                if os.path.lexists(path) and stat.S_ISFIFO(os.lstat(path).st_mode):
+                found = _stat(path)
+                if found is not None and stat.S_ISFIFO(found.st_mode):
                     raise ProjectUnusable(f"{path} is a FIFO, and git waits for it\n  next: delete it")
 
     @cached_property
@@ -247,6 +322,11 @@ class Repository:
     def branch(self) -> str:
         return self.run("symbolic-ref", "--quiet", "--short", "HEAD").text
 
+    def has_identity(self) -> bool:
+        """Whether git knows who commits here; also where that can't be asked."""
+        told = self._ask("var", "GIT_COMMITTER_IDENT").err
+        return not any(each in told for each in ("auto-detect", "empty ident name"))
+
     def look(self) -> TreeState | None:
         """Look at HEAD and at all that differs from it; None when git can't be asked."""
         done = self.run("--no-optional-locks", *_STATUS)
@@ -269,6 +349,7 @@ class Repository:
     def busy(self, tree: TreeState) -> str:
         """Name what is under way here that a commit would disturb; '' when nothing is."""
         under_way = next((name for name in _BUSY if (self.folder / name).exists()), "")
+        under_way = under_way or unfinished.under_way(str(self.folder), self._env)
         return under_way or ("unmerged files" if any(mark.kind == "u" for mark in tree.marks.values()) else "")
 
     # -- was there work? -----------------------------------------------------------------------------
@@ -282,18 +363,27 @@ class Repository:
         dirty = bool(self.work(after))
         touched = changed_paths(before, after)
         if not moved and not any(map(self.is_work, touched)):
-            return Changes(head=after.head, dirty=dirty)
-        listed = self.run(
-            "diff", "--numstat", "-z", *_DIFF, (before.head if moved else after.head) or self.empty_tree(), "--"
-        )
-        stats = [each for each in parse_numstat(listed.out) if self.is_work(each.path)]
+            return Changes(head=after.head, dirty=dirty, branch=after.branch)
+        since = (before.head if moved else after.head) or self.empty_tree()
+        large = [path for path in sorted(after.marks) if self._is_large(path)]
+        others = [":(top)", *(f":(top,exclude,literal){path}" for path in large)] if large else []
+        listed = self.run("diff", "--numstat", "-z", *_DIFF, since, "--", *others)
+        uncounted = (FileStat(path, 0, 0) for path in large if after.marks[path].kind != "?")
+        stats = [each for each in (*parse_numstat(listed.out), *uncounted) if self.is_work(each.path)]
         # What was dirty before and is still, in the same way, also differs from the older commit.
         untouched = after.marks.keys() - touched
         stats = [each for each in stats if each.path not in untouched and (moved or each.path in touched)]
         paths = {path for path in touched if self.is_work(path)} | {each.path for each in stats}
         new = sorted(paths - {each.path for each in stats} & after.marks.keys())
         summary = diff_summary(stats, [path for path in new if path in after.marks])
-        return Changes(frozenset(paths), moved, summary, after.head, dirty)
+        return Changes(frozenset(paths), moved, summary, after.head, dirty, after.branch)
+
+    def _is_large(self, path: str) -> bool:
+        """Whether git would read a file for long to count its lines: one of terabytes is soon made, as a hole."""
+        try:
+            return os.lstat(self.top / path).st_size > _LARGE
+        except (OSError, ValueError):
+            return False
 
     def moved(self, before: Look, after: Look) -> bool | None:
         """Say whether there was work between two looks; None when nobody can tell."""
@@ -468,6 +558,29 @@ class Repository:
 
 
 _DIFF = ("--no-renames", *immune.NO_DIFFS)
+
+
+def _may_name_repositories(folder: str) -> bool:
+    """Whether git has to be asked for the repositories that the index in a folder of git's names.
+
+    The mode of such an entry are these four bytes in each version of the format, unless the entry is in another
+    file (``link``) or in a folder that is one entry as a whole (``sdir``).
+    """
+    if not os.path.isdir(folder):
+        return True
+    with suppress(FileNotFoundError):
+        try:
+            found = read_bytes(os.path.join(folder, "index"), -1, root=folder)
+        except BridgeError:
+            return True
+        return any(each in found for each in (b"\0\0\xe0\0", b"link", b"sdir"))
+    return False
+
+
+def _stat(path: str) -> os.stat_result | None:
+    with suppress(OSError):
+        return os.stat(path)
+    return None
 
 
 def _digest(path: bytes, seen: os.stat_result) -> str:

@@ -30,10 +30,12 @@ class TreeState:
     Attributes:
         head: the commit that is checked out; '' before the first.
         marks: each path that differs from it or is untracked.
+        branch: that is checked out; '' for a detached HEAD.
     """
 
     head: str = ""
     marks: Mapping[str, FileDifference] = field(default_factory=dict)
+    branch: str = field(default="", compare=False)
 
     @property
     def dirty(self) -> bool:
@@ -53,13 +55,16 @@ def parse_tree(data: bytes, contents: Callable[[str], str] = lambda _: "") -> Tr
         data: what it prints.
         contents: gives what tells two states of a file apart; git itself shows no more than that it differs.
     """
-    head = ""
+    head = branch = ""
     marks: dict[str, FileDifference] = {}
     fields = iter(data.decode("utf-8", "surrogateescape").split("\0"))
     for entry in fields:
         kind, _, rest = entry.partition(" ")
         if entry.startswith("# branch.oid "):
             head = "" if entry.endswith("(initial)") else entry.rpartition(" ")[2]
+            continue
+        if entry.startswith("# branch.head "):
+            branch = "" if entry.endswith("(detached)") else entry.removeprefix("# branch.head ")
             continue
         # How many fields stand in front of the path.
         count = {"1": 7, "2": 8, "u": 9, "?": 0}.get(kind)
@@ -69,7 +74,7 @@ def parse_tree(data: bytes, contents: Callable[[str], str] = lambda _: "") -> Tr
             next(fields, None)  # the path before the renaming
         path = rest.split(" ", count)[-1]
         marks[path] = FileDifference(kind, contents(path))
-    return TreeState(head, marks)
+    return TreeState(head, marks, branch)
 
 
 def parse_numstat(data: bytes) -> tuple[FileStat, ...]:

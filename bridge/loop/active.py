@@ -12,12 +12,21 @@ from bridge.files import confine, make_folder, usable
 from bridge.log import logger
 from bridge.loop import runs
 from bridge.loop.aside import Aside
-from bridge.loop.events import interruption
+from bridge.loop.events import (
+    CheckEnded,
+    CheckStarted,
+    ReviewEnded,
+    ReviewStarted,
+    ReviewTurnEnded,
+    ReviewTurnStarted,
+    interruption,
+)
 from bridge.loop.lock import lent_for, one_loop
 from bridge.loop.records import NOTHING
 from bridge.loop.runs import registered
 from bridge.process import leftovers
 from bridge.process.table import environments_visible, identify
+from bridge.sandbox.record import require_looked
 from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
@@ -25,7 +34,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from bridge.loop.records import Spent
+    from bridge.loop.events import LoopEvent
+    from bridge.loop.records import Spent, TurnRecord
     from bridge.loop.runs import Pause, RunRecord
 
 
@@ -40,6 +50,7 @@ class ActiveRun:
         command: the command line, for whoever finds the lock held.
         tool: what it runs, such as ``driver codex``.
         others: folders of state that loops of other kinds would hold in the same project.
+        setup: see :class:`bridge.loop.runs.RunRecord`.
         now: the time, in seconds since the epoch.
     """
 
@@ -51,6 +62,7 @@ class ActiveRun:
         command: Sequence[str],
         tool: str = "",
         others: Iterable[Path] = (),
+        setup: str = "",
         now: Callable[[], float] = time.time,
     ) -> None:
         confine(project)
@@ -59,6 +71,7 @@ class ActiveRun:
         self._command = command
         self.tool = tool
         self._others = others
+        self._setup = setup
         self._now = now
         self._held = ExitStack()
         self._renew: Callable[[], None] = lambda: None
@@ -83,6 +96,7 @@ class ActiveRun:
             make_folder(self._folder)
         self._renew = self._held.enter_context(one_loop(self._folder, self._project, others=self._others))
         try:
+            require_looked(self._project)
             before = self.before = runs.read_run(self._folder)
             self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
             lock = lent_for(self._folder)
@@ -97,6 +111,7 @@ class ActiveRun:
                 tool=self.tool,
                 spent=_carried(before),
                 task="" if lock is None else lock.task,
+                setup=self._setup,
             )
             self._held.enter_context(registered(self._run, self._project, self._folder))
             self._held.enter_context(leftovers.guarded(self._project))
@@ -128,8 +143,13 @@ class ActiveRun:
         assert self._run is not None
         return self._run.spent
 
-    def spends(self, spent: Spent) -> None:
-        self._write(spent=spent)
+    def spends(self, spent: Spent, turn: TurnRecord) -> None:
+        """Note what the run has used by now, and how full its session is behind this turn."""
+        if turn.kind or turn.context_tokens is None:
+            self._write(spent=spent)
+            return
+        size = runs.SessionContext(turn.context_tokens, turn.context_window, turn.rotated)
+        self._write(spent=spent, context=size)
 
     def capped(self, caps: dict[str, float]) -> None:
         if caps:
@@ -158,9 +178,20 @@ class ActiveRun:
         if self._run is not None and self._run.pause != pause:
             self._write(pause=pause)
 
-    def looks(self, kind: str = "", by: str = "") -> None:
-        """A check or a review (see :class:`bridge.loop.runs.Look`) begins, or is over: ''."""
-        self._write(look=runs.Look(kind, one_line(by, 200), self._now()) if kind else None)
+    def follow(self, event: LoopEvent) -> None:
+        """Say of a check or a review that it is under way, and when it is over."""
+        match event:
+            case CheckStarted():
+                self._looks("check", event.command)
+            case ReviewTurnStarted():
+                self._looks("review", event.tool)
+            case ReviewStarted():
+                self._looks("review", " ".join(event.argv[:1]))
+            case CheckEnded() | ReviewTurnEnded() | ReviewEnded():
+                self._write(look=None)
+
+    def _looks(self, kind: str, by: str) -> None:
+        self._write(look=runs.Look(kind, one_line(by, 200), self._now()))
 
     def end_leftovers(self) -> int:
         """End what the tool has left running, return how many process groups those were."""

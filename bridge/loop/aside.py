@@ -192,4 +192,4 @@ def _put(path: str, seen: Seen) -> None:
         with suppress(FileNotFoundError, NotADirectoryError):
             delete(path)
         if seen.what == "link":
-            symlink(os.fsdecode(seen.data or b""), path)
+            symlink(seen.digest, path)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from bridge.stream.events.base import Usage
+    from bridge.stream.events.base import ContextSize, Usage
 
 VARIABLES = {
     "max_cost": "RALPH_BRIDGE_MAX_COST",
@@ -153,6 +153,11 @@ class Tally:
         self.spent = spent
         self.untold: set[str] = set()
 
+    def copy(self) -> Tally:
+        made = Tally(self._caps, self.spent)
+        made.totals, made.untold = self.totals, {*self.untold}
+        return made
+
     def add(
         self,
         record: TurnRecord,
@@ -161,6 +166,7 @@ class Tally:
         *,
         resumed: bool = False,
         caps: Caps | None = None,
+        size: ContextSize | None = None,
     ) -> TurnRecord:
         """Count a turn; return its record with what it used.
 
@@ -171,9 +177,12 @@ class Tally:
             now: local time, with its zone.
             resumed: it went on with a session.
             caps: with the prices of its tool; None: those of the run.
+            size: of its session's context, as far as the tool says.
         """
         if usage is not None:
             record = (caps or self._caps).priced(self._used(record, usage, resumed=resumed))
+        if size is not None:
+            record = replace(record, context_tokens=_tokens(size, record), context_window=size.window)
         if record.result == "success":
             if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
                 self.untold.add("tokens")
@@ -197,3 +206,10 @@ class Tally:
         return replace(
             record, input_tokens=given, output_tokens=made, cached_tokens=cached, cost_usd=usage.total_cost_usd
         )
+
+
+def _tokens(size: ContextSize, record: TurnRecord) -> float | None:
+    """How full a context is; of a tool that only counts all calls of a turn, their mean, as the last is no less."""
+    if size.tokens is not None or not size.calls or record.input_tokens is None:
+        return size.tokens
+    return (record.input_tokens + (record.output_tokens or 0)) // size.calls

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bridge import timestamps
 from bridge.amounts import amount, whole
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import MARGIN, Decision, LoopState, Verdict, session_after
+from bridge.loop.policy import ASK_AGAIN, MARGIN, Decision, Limits, Verdict, session_after
+from bridge.loop.settings import Reserves
+from bridge.loop.standstill import sentence
+from bridge.loop.state import LoopState
 from bridge.session_id import validate_session_id
 from bridge.stream.analysis import Limit, PermanentReason, is_overload
 from bridge.wording import one_line, plural, usd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from bridge.loop.caps import Caps
@@ -31,65 +33,28 @@ if TYPE_CHECKING:
 
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
-PROBES = (300.0, 600.0, 1200.0, 2400.0, 3600.0)
+PROBES = (300.0, 600.0, 1200.0, ASK_AGAIN)
 """Seconds after which a tool whose limit has no known end is tried again: the first time, the second, and so on."""
 
 OVERLOAD_SECONDS, OVERLOAD_TURNS = 300.0, 6
 """A provider that has been overloaded for so long, or so often in a row, is left for another."""
 
 _FARTHEST = 8 * 86_400.0
-"""Seconds: a limit that is said to last longer is looked at then all the same."""
+"""Seconds: a limit that somebody has put down as longer is looked at then all the same."""
+
+_FAILURES = Limits().same_failures
+"""Failures in a row after which a stand-in is set aside."""
 
 _NOT_STARTED = 127
 """Exit status of a turn whose program could not be started."""
+
+_WHY = 200
+"""Characters."""
 
 _PAID = (PermanentReason.NO_CREDIT, PermanentReason.SUBSCRIPTION_ENDED)
 
 
 # -- what is wanted ----------------------------------------------------------------------------------
-
-
-class Candidate(NamedTuple):
-    """A further tool of a loop.
-
-    Attributes:
-        name: as records call it, such as ``driver codex@gpt-5:high``.
-        open: loads it for the settings of a loop, and sees whether its CLI is there; raises BridgeError.
-        prices: US dollars per million tokens, in and out, where it tells no cost; None: those of the loop.
-        max_cost, max_tokens: that it may use in a run, in US dollars, and in and out; None: any.
-    """
-
-    name: str
-    open: Callable[[LoopSettings], AbstractContextManager[Tool]]
-    prices: tuple[float, float] | None = None
-    max_cost: float | None = None
-    max_tokens: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reserves:
-    """The further tools of a loop.
-
-    Attributes:
-        fallback: in this order, for as long as those in front of them are at a limit.
-        escalate: takes the task that stays open; None: no tool does.
-        after: so many turns on a task, or failures in a row, without its being done.
-    """
-
-    fallback: tuple[Candidate, ...] = ()
-    escalate: Candidate | None = None
-    after: int = 0
-
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        return (*self.fallback, *([self.escalate] if self.escalate else []))
-
-    @property
-    def shown(self) -> str:
-        """In a few words."""
-        named = [f"at a limit {', '.join(each.name for each in self.fallback)}"] if self.fallback else []
-        hard = [f"after {plural(self.after, 'turn')} on a task {self.escalate.name}"] if self.escalate else []
-        return " · ".join((*named, *hard))
 
 
 # -- how things stand --------------------------------------------------------------------------------
@@ -102,7 +67,9 @@ class Standing:
     Attributes:
         session: to go on with, of a tool that isn't the loop's own; or None.
         until: it is at a limit until then, in seconds since the epoch; 0: it isn't.
+        again: and is tried again then, which is earlier where nobody is sure of that.
         why: what its provider says about that.
+        aside: it is no limit, but something else for which it can't work now.
         probes: how often in a row it was at a limit without a known end.
         overloads: turns in a row that its provider was overloaded in; since when, in seconds since the epoch.
         failures: failed turns in a row.
@@ -111,7 +78,9 @@ class Standing:
 
     session: str | None = None
     until: float = 0.0
+    again: float = 0.0
     why: str = ""
+    aside: bool = False
     probes: int = 0
     overloads: int = 0
     overloaded_since: float = 0.0
@@ -129,6 +98,8 @@ class Standing:
             self,
             session=session,
             until=0.0,
+            again=0.0,
+            aside=False,
             failures=self.failures + 1,
             overloads=self.overloads + 1 if overloaded else 0,
             overloaded_since=(self.overloaded_since or now) if overloaded else 0.0,
@@ -140,14 +111,17 @@ class Standing:
         if limit is None:
             return after
         until = (limit.resets_at or 0.0) + MARGIN
-        if not (known := until > now):
-            until = now + PROBES[min(self.probes, len(PROBES) - 1)]
-        return replace(
-            after,
-            until=min(until, now + _FARTHEST),
-            why=one_line(limit.words, 200),
-            probes=0 if known else self.probes + 1,
-        )
+        if until <= now:
+            return after.probed(limit.words, now)
+        until = min(until, now + limit.window + MARGIN)
+        again = until if limit.exact else min(until, now + ASK_AGAIN)
+        return replace(after, until=until, again=again, why=one_line(limit.words, _WHY), probes=0)
+
+    def probed(self, why: str, now: float, *, aside: bool = False) -> Standing:
+        """Say how it stands where nobody knows when it can work again."""
+        until = now + PROBES[min(self.probes, len(PROBES) - 1)]
+        why = one_line(why, _WHY)
+        return replace(self, until=until, again=until, why=why, aside=aside, probes=self.probes + 1)
 
 
 def said(outcome: Outcome) -> str:
@@ -163,6 +137,19 @@ def real_limit(outcome: Outcome) -> Limit | None:
         return None if limit.kind == "rate" else limit
     permanent = outcome.permanent
     return Limit("usage", None, permanent.text) if permanent and permanent.reason in _PAID else None
+
+
+def _unfit(outcome: Outcome, stands: Standing, cli: str) -> str:
+    """Say why a stand-in can't work for now, after a turn of its own; '': it can."""
+    if outcome.failure is None or outcome.timed_out or stands.until:
+        return ""
+    if outcome.permanent is not None:
+        return sentence(outcome.permanent, cli)
+    if outcome.status == _NOT_STARTED:
+        return outcome.error or "its program could not be started"
+    if stands.failures >= _FAILURES and not stands.overloads:
+        return f"{stands.failures} turns in a row failed, the last: {outcome.failure}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +190,10 @@ class Crew:
     Args:
         own: the loop's own.
         settings: of the loop, with what it wants of others.
+
+    Attributes:
+        at_work: the name of the tool of the last turn.
+        news: what people are to know of that turn; ''.
     """
 
     def __init__(self, own: Tool, settings: LoopSettings) -> None:
@@ -214,6 +205,7 @@ class Crew:
         self._stack = ExitStack()
         self.own = own
         self.at_work = own.name
+        self.news = ""
 
     def __enter__(self) -> Self:
         """Load them.
@@ -295,7 +287,13 @@ class Crew:
         return ""
 
     def _is_free(self, name: str, now: float) -> bool:
-        return self._standings[name].until <= now and not self._used_up(name)
+        return self._standings[name].again <= now and not self._used_up(name)
+
+    def _how(self, name: str) -> str:
+        """Say why it can't work now."""
+        stands = self._standings[name]
+        until = "is set aside" if stands.aside else f"is at a limit until {timestamps.local(stands.until)}"
+        return f"{name} {until}: {stands.why}"
 
     def _order(self) -> list[str]:
         hard = [self._reserves.escalate.name] if self._reserves.escalate and self._attempts.hard else []
@@ -310,8 +308,9 @@ class Crew:
             return f"{plural(self._attempts.turns, 'turn')} did not get {task!r} done"
         limited = [each for each in self._order() if self._standings[each].until > now]
         if limited and self._order().index(limited[0]) < self._order().index(name):
-            stands = self._standings[limited[0]]
-            return f"{limited[0]} is at a limit until {timestamps.local(stands.until)}: {stands.why}"
+            return self._how(limited[0])
+        if name in limited:
+            return "it is asked again whether its limit is over"
         return "its limit is over" if self.at_work != name and not limited else "it is its turn again"
 
     def wait(self, now: float) -> Decision | None:
@@ -319,35 +318,41 @@ class Crew:
         if self.alone or any(self._is_free(name, now) for name in self._order()):
             return None
         used_up = [*filter(None, map(self._used_up, self._order()))]
-        first = min(
-            (name for name in self._order() if not self._used_up(name)),
-            key=lambda name: self._standings[name].until,
-        )
+        able = [name for name in self._order() if not self._used_up(name)]
+        first = min(able, key=lambda name: self._standings[name].again)
         stands = self._standings[first]
-        detail = "; ".join((f"all tools are at a limit; {first} is the first to be back: {stands.why}", *used_up))
-        return Decision(Verdict.CONTINUE, "api_limit", detail, stands.until - now)
+        if any(self._standings[name].aside for name in able):
+            about = [*map(self._how, able)]
+        else:
+            about = [f"all tools are at a limit; {first} is the first to be back: {stands.why}"]
+        return Decision(Verdict.CONTINUE, "api_limit", "; ".join((*about, *used_up)), stands.again - now)
 
-    def took(self, name: str, outcome: O, now: float, *, own_session: str | None) -> O:
+    def took(self, name: str, outcome: O, now: float, *, own_session: str | None, cli: str = "") -> O:
         """Take in a turn; give it as the loop's policy is to see it.
+
+        A stand-in that can't work ends no loop whose own tool only has to wait: it is set aside for a while, and
+        its turn counts as one that a limit ended.
 
         Args:
             name: of its tool.
             outcome: what it came to.
             now: seconds since the epoch.
             own_session: that of the loop's own tool, which no other's turn ends.
+            cli: the program that was run.
         """
+        self.news = ""
         if self.alone:
             return outcome
-        stands = self._standings[name] = self._standings[name].after(outcome, now)
-        limited = stands.until > now
-        if not limited:
+        stands = self._standings[name].after(outcome, now)
+        if name != self.own.name and (why := _unfit(outcome, stands, cli)):
+            stands = stands.probed(why, now, aside=True)
+            if not self._standings[name].aside:
+                self.news = f"{name} is set aside until {timestamps.local(stands.until)}: {one_line(why, 500)}"
+        self._standings[name] = stands
+        if stands.until <= now:
             self._attempts = self._attempts.after(outcome, self._reserves.after)
-        if name != self.own.name and outcome.status == _NOT_STARTED:  # a failed turn; others go on
-            until = now + PROBES[min(stands.probes, len(PROBES) - 1)]
-            why = one_line(outcome.error or "its program could not be started", 200)
-            self._standings[name] = replace(stands, until=until, why=why, probes=stands.probes + 1)
         limit = real_limit(outcome)
-        if limit is None and limited:
+        if limit is None and stands.until > now:
             limit = Limit("usage", None, stands.why)
         elif limit is None and stands.overloads:  # else the loop ends by its failures before the provider is left
             limit = Limit("rate", None, one_line(said(outcome), 200))
@@ -360,7 +365,7 @@ class Crew:
 
     def instead(self, decision: Decision, name: str, now: float) -> Decision:
         """Say what follows instead of a wait for the limit of the tool that was at work."""
-        if self.alone or decision.reason != "api_limit" or self._standings[name].until <= now:
+        if self.alone or decision.reason != "api_limit" or self._standings[name].again <= now:
             return decision
         return self.wait(now) or replace(decision, wait=0.0)
 
@@ -377,6 +382,7 @@ class Crew:
                     "session": each.session,
                     "until": timestamps.iso(each.until) if each.until else None,
                     "why": each.why,
+                    "aside": each.aside,
                     "probes": each.probes,
                     "cost_usd": each.cost,
                     "tokens": each.tokens,
@@ -402,11 +408,13 @@ class Crew:
         tools = (found or {}).get("tools")
         for name, each in tools.items() if isinstance(tools, dict) else ():
             if name in self._standings and isinstance(each, dict):
-                until = timestamps.parse_iso(each.get("until")) or 0.0
+                until = min(timestamps.parse_iso(each.get("until")) or 0.0, now + _FARTHEST)
                 self._standings[name] = Standing(
                     session=None if name == self.own.name else validate_session_id(str(each.get("session") or "")),
-                    until=min(until, now + _FARTHEST),
-                    why=one_line(str(each.get("why") or ""), 200),
+                    until=until,
+                    again=min(until, now + ASK_AGAIN),
+                    why=one_line(str(each.get("why") or ""), _WHY),
+                    aside=each.get("aside") is True,
                     probes=min(whole(each.get("probes")) or 0, len(PROBES)),
                     cost=float(amount(each.get("cost_usd")) or 0) if goes_on else 0.0,
                     tokens=float(amount(each.get("tokens")) or 0) if goes_on else 0.0,

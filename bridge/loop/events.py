@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from bridge.json_ready import members
+from bridge.loop.policy import Verdict
 from bridge.loop.records import NO_TURNS, Totals
+from bridge.process.stopping import StopRequested
 from bridge.turn.tool import Event as LoopEvent
-from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress
+from bridge.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress, event_name
 from bridge.wording import duration, one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
-    from types import TracebackType
 
+    from bridge.loop.findings import Opinion
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
-    from bridge.loop.policy import Decision, LoopState, Verdict
+    from bridge.loop.policy import Decision
     from bridge.loop.records import TurnRecord
-    from bridge.loop.review import Opinion
     from bridge.loop.runs import RunRecord
+    from bridge.loop.state import LoopState
     from bridge.stream.analysis import PermanentFailure
     from bridge.stream.events.base import Usage
     from bridge.turn.check import Checked
@@ -51,6 +54,7 @@ __all__ = [
     "ReviewTurnEnded",
     "ReviewTurnStarted",
     "RunProgress",
+    "SessionRotated",
     "ToolChanged",
     "Waiting",
     "interruption",
@@ -101,6 +105,7 @@ class IterationEnded(LoopEvent):
         turn: the same, summed up for the records.
         session_id: the session that it resumed, or None.
         worked: it changed files, or its plan; None: nobody can tell.
+        took: what else it did that people have to know, such as ``the plan is gone``.
     """
 
     iteration: int
@@ -114,6 +119,7 @@ class IterationEnded(LoopEvent):
     turn: TurnRecord | None = None
     session_id: str | None = None
     worked: bool | None = None
+    took: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +134,22 @@ class ToolChanged(Notice):
     tool: str
     before: str
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRotated(Notice):
+    """The context of the session is full to its bound: the next turn begins a fresh one.
+
+    Attributes:
+        iteration: after which.
+        context_tokens: that it holds. context_window: that it can hold; None: unknown.
+        tool: whose session it was, such as ``driver codex``.
+    """
+
+    iteration: int
+    context_tokens: float
+    context_window: float | None
+    tool: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,6 +373,16 @@ class LoopEnded(LoopEvent):
     permanent: PermanentFailure | None = None
     idle: int = 0
 
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a loop that ends like this: `status`, else that of its verdict."""
+        return self.status if self.status is not None else int(self.verdict is not Verdict.COMPLETE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Event.to_dict`; instead of `status` there is ``exit_code``."""
+        known = members(self, without=("status",)) | {"exit_code": self.exit_code}
+        return {"event": event_name(type(self)), **known}
+
 
 @dataclass(frozen=True, slots=True)
 class LoopInterrupted(LoopEvent):
@@ -412,6 +444,8 @@ class RunNote(LoopEvent):
 
 def interruption(error: BaseException) -> tuple[str, str]:
     """Name the action and the exit reason for a loop that ends in the middle."""
+    if isinstance(error, StopRequested):
+        return "interrupted", "stopped"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", "SIGINT"
     if isinstance(error, SystemExit):  # what the command line makes of other signals
@@ -420,44 +454,3 @@ def interruption(error: BaseException) -> tuple[str, str]:
     if isinstance(error, GeneratorExit):
         return "interrupted", "closed"
     return "unexpected_exit", type(error).__name__
-
-
-E = TypeVar("E", bound=LoopEvent)
-
-
-class EventStream(Generic[E]):
-    """Something at work, as its events: iterate over them. The last one, of the kind `E`, is kept in `ended`.
-
-    Leaving early (:meth:`close`, the end of a ``with`` block, or dropping it) ends what is at work.
-    """
-
-    _last: ClassVar[type[LoopEvent]]
-
-    def _begin(self, events: Generator[LoopEvent, None, None]) -> None:
-        self.ended: E | None = None
-        self._events = events
-        self._first: LoopEvent | None = next(events)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> LoopEvent:
-        event, self._first = self._first, None
-        if event is None:
-            event = next(self._events)
-        if isinstance(event, self._last):
-            self.ended = event  # type: ignore[assignment]
-        return event
-
-    def close(self) -> None:
-        """End now, with everything that was started. May be repeated."""
-        self._first = None
-        self._events.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -10,12 +10,13 @@ import os
 import re
 import time
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.loop.events import CheckEnded, CheckProgress, CheckStarted, Notice
+from bridge.loop.findings import FINDINGS, kept, words_of
 from bridge.loop.policy import NOT_DONE, Verdict
-from bridge.loop.review import FINDINGS, kept, words_of
+from bridge.loop.settings import Gating
 from bridge.turn.check import run_check
 from bridge.turn.logs import MB, bound_logs, new_log
 from bridge.wording import one_line, plural
@@ -27,38 +28,13 @@ if TYPE_CHECKING:
     from bridge.loop.events import LoopEvent
     from bridge.loop.outcome import Outcome
     from bridge.loop.policy import Decision
-    from bridge.loop.review import Reviewer, Reviewing
+    from bridge.loop.review import Reviewer
     from bridge.loop.settings import LoopSettings
     from bridge.turn.check import Checked
 
 _LOG = re.compile(r"((?:check|review)_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 _LOGS_BYTES = 50 * MB
 _EVERY = 1.0
-SECONDS = 600.0
-"""That a check may take, unless it is given another time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gating:
-    """What a loop is held against before it is complete.
-
-    Attributes:
-        check: a command for ``/bin/sh`` that succeeds when the work is good; '': none.
-        every_turn: it is run behind each turn that ended well, too.
-        seconds: that it may take.
-        review: what another tool is to look at; None: nothing.
-    """
-
-    check: str = ""
-    every_turn: bool = False
-    seconds: float = SECONDS
-    review: Reviewing | None = None
-
-    @property
-    def shown(self) -> str:
-        """For the first line of a run."""
-        check = f"check `{one_line(self.check, 80)}`" if self.check else ""
-        return " · ".join(filter(None, (check, f"review by {self.review.tool.name}" if self.review else "")))
 
 
 class Gates:
@@ -82,7 +58,7 @@ class Gates:
         self._reviewer = reviewer
         self._refused = 0
         self._findings: tuple[str, ...] = ()
-        self.words = self.failing = ""
+        self.words = self.failing = self._passed_over = ""
         self.doubts = False
 
     def ran(self, outcome: Outcome) -> None:
@@ -100,7 +76,10 @@ class Gates:
         """
         if self._settings.gates is None or self._unheard(outcome):
             return False
-        if decision.verdict is Verdict.COMPLETE:
+        ends_well = decision.verdict is not Verdict.CONTINUE and decision.status == 0  # for whoever has started it
+        if decision.verdict is Verdict.COMPLETE or ends_well:
+            return True
+        if decision.reason == "max_iterations" and outcome is not None:
             return True
         goes_on = decision.verdict is Verdict.CONTINUE and outcome is not None and outcome.failure is None
         return goes_on and (self._wanted.every_turn or self._is_due(iteration))
@@ -122,7 +101,10 @@ class Gates:
         return self.doubts and claims
 
     def told(self, decision: Decision) -> Decision:
-        """Give the end of a loop as it is known by its gates: none that fails is complete."""
+        """Give the end of a loop as it is known by its gates: none that fails is complete; a review that was passed
+        over is named."""
+        if decision.verdict is Verdict.COMPLETE and self._passed_over and not self.failing:
+            return replace(decision, detail=f"{decision.detail or decision.reason}; {self._passed_over}")
         if decision.verdict is Verdict.CONTINUE or not self.failing:
             return decision
         detail = f"{decision.detail or decision.reason}; {self.failing}"
@@ -131,16 +113,30 @@ class Gates:
     def look(self, number: int, decision: Decision, asked: Asked) -> Generator[LoopEvent, None, None]:
         """Run the check behind iteration `number`, then the review; `failing` and `words` say what came of them."""
         claims = decision.verdict is Verdict.COMPLETE
+        ends = decision.verdict is not Verdict.CONTINUE
         self.words = self.failing = ""
-        if self._wanted.check and (claims or self._wanted.every_turn):
-            yield from self._check(number)
+        if self._wanted.check and (ends or self._wanted.every_turn):
+            yield from self._check(number, asked, claims=claims)
         if self._reviewer is not None and not self.failing and (claims or self._is_due(number)):
             yield from self._review(self._reviewer, number, asked, claims=claims)
 
+    def _is_over(self, asked: Asked, what: str, *, claims: bool) -> bool:
+        """Whether there is no time left for it, without which no loop is complete that wants it."""
+        left = asked.left()
+        if left is None or left > 0:
+            return False
+        if claims:
+            self.failing = f"its minutes are over before {what} is done"
+        return True
+
     # -- the check -------------------------------------------------------------------------------------
 
-    def _check(self, number: int) -> Generator[LoopEvent, None, None]:
+    def _check(self, number: int, asked: Asked, *, claims: bool) -> Generator[LoopEvent, None, None]:
         wanted, settings = self._wanted, self._settings
+        if self._is_over(asked, "the check", claims=claims):
+            return
+        left = asked.left()
+        cut = left is not None and left < wanted.seconds
         bound_logs(self._logs, _LOG, _LOGS_BYTES, lambda _line: None)
         log = new_log(self._logs, f"check_{number:04d}")
         yield CheckStarted(number, wanted.check, log)
@@ -149,7 +145,8 @@ class Gates:
             settings.project,
             log,
             env=settings.environment,
-            seconds=wanted.seconds,
+            seconds=left if left is not None and cut else wanted.seconds,
+            late="was ended: the loop's minutes are over" if cut else "",
             box=settings.box,
             graces=settings.graces,
             log_bytes=settings.turn_log_bytes,
@@ -176,22 +173,27 @@ class Gates:
     def _review(
         self, reviewer: Reviewer, number: int, asked: Asked, *, claims: bool
     ) -> Generator[LoopEvent, None, None]:
-        again = True
+        again, self._passed_over = True, ""
         while again:
+            if self._is_over(asked, f"the review by {reviewer.name}", claims=claims):
+                return
             if why := self._no_review(reviewer, asked):
                 yield Notice(f"no review: {why}")
+                self._passed_over = f"no review: {why}" if self._refused or not reviewer.nothing_new() else ""
                 return
             bound_logs(self._logs, _LOG, _LOGS_BYTES, lambda _line: None)
             opinion = yield from reviewer.review(
                 number,
                 plan=asked.plan,
                 check=self._wanted.check,
-                timeout=asked.timeout,
+                timeout=min(filter(None, (asked.left(), self._settings.timeout)), default=None),
                 on_start=asked.on_start,
                 exports=asked.exports,
             )
             again = claims and opinion.findings is None and not opinion.skipped
             self._refused += again
+        if opinion.skipped:
+            self._passed_over = f"no review: {reviewer.name}: {opinion.why}"
         found = opinion.findings or ()
         self._findings = tuple(map(str, found))
         if opinion.findings == ():
@@ -206,8 +208,8 @@ class Gates:
     def _no_review(self, reviewer: Reviewer, asked: Asked) -> str:
         """Say why there is none; ''."""
         most = reviewer.wanted.rounds
-        if asked.capped:
-            return asked.capped
+        if why := asked.capped():
+            return why
         if self._refused >= most:
             return (
                 f"{plural(most, 'round')} of review are used up" if most > 1 else "the round of review is used up"
@@ -238,18 +240,18 @@ class Gates:
 
 
 class Asked(NamedTuple):
-    """What a review goes by.
+    """What checks and reviews go by.
 
     Attributes:
         plan: tasks done and tasks in all, or None.
-        timeout: seconds that it may take, or None.
-        capped: why no further turn may start, or ''.
+        left: gives the seconds that the loop has left, 0 or more; None: any number.
+        capped: says why no further turn may start, what was used since the last one included; or ''.
         on_start, exports: see :class:`bridge.turn.tool.TurnRequest`.
     """
 
     plan: tuple[int, int] | None
-    timeout: float | None
-    capped: str
+    left: Callable[[], float | None]
+    capped: Callable[[], str]
     on_start: Callable[[int | None], None]
     exports: Callable[[], Mapping[str, str]]
 

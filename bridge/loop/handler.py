@@ -10,8 +10,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from bridge.loop.policy import LoopState
 from bridge.loop.records import TurnRecord
+from bridge.loop.state import LoopState
+from bridge.process import stopping
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -109,6 +110,10 @@ class TurnHandler(ABC, Generic[S, O]):
         """Make ready: the project is ours from now on. Return what people should know."""
         return active.notices
 
+    def ready(self, seconds: float) -> bool:  # noqa: ARG002
+        """Wait for what begins a turn, at most so long; say whether it has come."""
+        return True
+
     def load(self, state: S) -> tuple[S, Iterable[str]]:
         """Put into the state what the files say before a turn; say what is wrong with them. Writes nothing."""
         return state, ()
@@ -142,6 +147,10 @@ class TurnHandler(ABC, Generic[S, O]):
     def between(self, state: S, outcome: O, turn: Turn) -> Generator[LoopEvent, None, S]:  # noqa: ARG002
         yield from ()
         return state
+
+    def others_at_work(self) -> bool:
+        """Whether the tool is at work for this loop beside the turn that has just ended."""
+        return False
 
     def show(self, data: bytes) -> None:
         """Take what a turn prints, as it comes: the filtered text of a live run, else its raw output."""
@@ -186,4 +195,4 @@ class WallClock:
         return time.monotonic()
 
     def wait(self, seconds: float) -> None:
-        time.sleep(seconds)
+        stopping.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Messages to a loop at work: what its user wants its next turn to know, a task left alone, and a pause.
+"""Messages to a loop at work: what its user wants its next turn to know, a task left alone, a pause, its end.
 
 A file each, in a folder of the loop's logs, which nothing in a box may write to. Whoever sends one only adds a
 file, and the loop takes it away behind the turn that had it: so two senders lose nothing, and where that turn was
@@ -35,7 +35,10 @@ PAUSED = "paused"
 LONGEST_PAUSE = 86_400.0
 """Seconds: a pause that nobody ends is over then, as nobody may be there to end it."""
 
-_PAUSE = "pause"
+STOPPED = "stopped"
+"""The reason of an end that `stop` has asked for."""
+
+_PAUSE, _STOP = "pause", "stop"
 _CLOCK_LAG = 60.0
 """Seconds by which the clock of a file system may be ahead of ours."""
 _NAME = re.compile(r"(?P<at>\d{20})-[0-9a-f]{8}\.(?P<kind>text|skip)")
@@ -98,6 +101,10 @@ class Inbox:
             return True
         return False
 
+    def stop(self) -> None:
+        """Ask the loop to end behind its turn."""
+        self._write(_STOP, b"")
+
     def clear(self) -> int:
         """Take back what waits, a pause excepted; say how many messages."""
         messages = self.messages()
@@ -150,7 +157,10 @@ class Inbox:
     # -- what the loop does ----------------------------------------------------------------------------
 
     def begin(self, *, goes_on: bool) -> None:
-        """Begin a run: a pause and tasks to be left alone were about the run before, unless that was killed."""
+        """Begin a run: a pause and tasks to be left alone were about the run before, unless that was killed; a
+        wish that it end was in any case."""
+        with usable(self._folder), suppress(NotADirectoryError):
+            delete(self._folder / _STOP)
         if not goes_on:
             self.resume()
             self.done(tuple(each for each in self.messages() if each.skip))
@@ -164,7 +174,13 @@ class Inbox:
 
     def goes_on(self, reason: str, now: float) -> bool:
         """Say whether a wait for this reason is over before its time."""
-        return reason == PAUSED and self.pause_ends(now) is None
+        return (reason == PAUSED and self.pause_ends(now) is None) or self.stopped() is not None
+
+    def stopped(self) -> Decision | None:
+        """Give the end that its user has asked for."""
+        if not os.path.lexists(self._folder / _STOP):
+            return None
+        return Decision(Verdict.INCOMPLETE, STOPPED, "its user has asked for that with `ralph-bridge stop`")
 
     def next(self) -> tuple[Message, ...]:
         """Give the texts for one turn, as many as it can take."""

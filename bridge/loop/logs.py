@@ -6,7 +6,7 @@ import os
 import re
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge import timestamps
 from bridge.files import descriptor, in_folder, lenient, move, open_file, usable
@@ -21,6 +21,24 @@ if TYPE_CHECKING:
 _LIVE_BYTES = 50 * 1024 * 1024
 LIVE_TITLE = re.compile(r"=== .+ - \d{4}-\d\d-\d\d \d\d:\d\d:\d\d ===")
 """The line with which a turn begins the live log."""
+
+
+class Names(NamedTuple):
+    """Of the files in a loop's folder that people and their tools look at."""
+
+    status: str = "status.json"
+    live: str = "live.log"
+    log: str = "logs/ralph.log"
+
+    def newer(self, other: Names, folder: Path) -> Names:
+        """These, or those of `other` where that has a status in the folder that was written later."""
+        mine, others = (_written(folder / each.status) for each in (self, other))
+        return other if others > mine else self
+
+
+USUAL = Names()
+APART = Names(".ralph_bridge.status.json", ".ralph_bridge.live.log", "logs/ralph_bridge.log")
+"""Beside a script that may keep files of the usual names in the same folder."""
 
 Level = Literal["INFO", "WARN", "ERROR", "SUCCESS", "LOOP", "DEBUG"]
 
@@ -192,3 +210,10 @@ def last_words(*logs: Path) -> str | None:
                 if found := last_sentence("\n".join(shown_text(line))):
                     return found
     return None
+
+
+def _written(path: Path) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0

@@ -22,6 +22,7 @@ from bridge.loop.caps import REASONS as CAPS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopInterrupted, ToolChanged, Waiting
 from bridge.loop.observers import Observer
 from bridge.loop.policy import LIMITS
+from bridge.packages import install_command
 from bridge.process.ask import ask
 from bridge.process.secrets import NOTIFY, is_url, shown_address
 from bridge.wording import duration, plural, tame, usd
@@ -259,7 +260,7 @@ def _apprise(address: str) -> Any:
     except ImportError as error:
         raise ConfigurationError(
             f"--notify {shown_address(address)}: such an address takes apprise, which isn't installed\n"
-            "  next: pip install 'ralph-bridge[notify]', or a command or an http(s) address"
+            f"  next: {install_command('notify')}, or a command or an http(s) address"
         ) from error
     logging.getLogger("apprise").addHandler(logging.NullHandler())  # its words may have the address in them
     messenger = apprise.Apprise()

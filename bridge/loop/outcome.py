@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bridge.errors import HookError, OutputNotFound, OutputUnreadable
+from bridge.json_ready import members, ready
+from bridge.patterns import lazy
 from bridge.session_id import is_dead_session, validate_session_id
 from bridge.wording import one_line
 
@@ -26,6 +28,7 @@ class Outcome:
         status: exit status, or minus the number of the signal that ended it.
         timed_out: it was ended because it ran for too long.
         idle: it was ended because it wrote no file for too long.
+        mute: it was ended because it printed nothing for too long, which counts as `timed_out`, too.
         completed: False when its output ends without the event that closes a finished turn; None when
             such output has no closing event (plain text).
         said: the assistant's words, or output of an unknown kind, were there; None when nobody looked.
@@ -47,6 +50,7 @@ class Outcome:
     status: int = 0
     timed_out: bool = False
     idle: bool = False
+    mute: bool = False
     completed: bool | None = None
     said: bool | None = None
     is_error: bool = False
@@ -62,6 +66,14 @@ class Outcome:
     changes: Changes | None = None
     denied: bool = False
     ticked: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it ready for JSON, without what was analysed to come to it."""
+        return members(self, without=("analysis", "changes")) | {
+            "failure": self.failure,
+            "permanent": ready(self.permanent),
+            "files_changed": self.files_changed if self.changes else None,
+        }
 
     def not_complete(self) -> Self:
         """Give it without what it says about being complete."""
@@ -82,6 +94,12 @@ class Outcome:
         """Whether it ended by itself and left nothing behind: no words, no changed file, no tick in the plan."""
         by_itself = self.status == 0 and not (self.timed_out or self.idle or self.is_error)
         return by_itself and self.said is False and not self.files_changed and self.ticked <= 0
+
+    @property
+    def cut_short(self) -> str:
+        """Why a turn that ran out of time was ended."""
+        why = "it printed nothing for too long" if self.mute else "it ran for too long"
+        return f"{why} and was ended"
 
     @property
     def permanent(self) -> PermanentFailure | None:
@@ -109,7 +127,9 @@ class Outcome:
         if self.idle:
             return "it wrote no file for too long and was ended"
         if self.timed_out:
-            return None if self.productive else "it ran for too long and was ended"
+            return None if self.productive else self.cut_short
+        if self.analysis is not None and self.analysis.turns_used_up and (self.files_changed or self.ticked > 0):
+            return None
         if self.status < 0:
             return f"it was ended by signal {-self.status}{said}"
         if self.status > 0:
@@ -125,6 +145,12 @@ class Outcome:
 
 
 O = TypeVar("O", bound=Outcome)  # noqa: E741
+
+_ENDED_BY_SIGNAL = lazy(r": line \d+: +\d+ ([A-Z][\w ]*?)(?: +\(core dumped\))? {2,}")
+"""What bash prints of a program that a signal has ended; its command follows, in any number of lines."""
+
+_OWN_LINES = 3
+"""Different lines of plain text, at most, that a CLI prints instead of an answer when it fails."""
 
 
 def build_outcome(
@@ -163,18 +189,17 @@ def build_outcome(
         stderr=result.stderr,
     )
     analysis = result.output.finish(facts)
-    said = _said(analysis)
-    last_line = _last_line(result.stderr) if result.status or analysis.is_error or not said else ""
-    words = analysis.error or (analysis.permanent.text if analysis.permanent else "") or last_line
+    said, error = words_of(analysis, result)
     before, after = plans
     outcome = kind(
         status=result.status,
         timed_out=result.timed_out,
         idle=result.idle,
+        mute=result.mute,
         completed=analysis.completed_turn,
         said=said,
         is_error=analysis.is_error,
-        error=one_line(words, 300) or None,
+        error=error,
         exit_signal=analysis.explicit_exit,
         promised=_promised(promise, analysis),
         plan=after,
@@ -191,6 +216,22 @@ def build_outcome(
         told = f"without a word, when it was to resume session {request.session}" if mute else outcome.error
         outcome = replace(outcome, dead_session=mute or is_dead_session(*texts), error=told)
     return outcome
+
+
+def words_of(analysis: Analysis, result: TurnResult) -> tuple[bool, str | None]:
+    """Say whether the assistant has said anything, and what the CLI says about a failure.
+
+    A line or two of plain text before a failure are the CLI's own words, and no answer.
+    """
+    said = _said(analysis)
+    words = analysis.error or (analysis.permanent.text if analysis.permanent else "")
+    if not words and (result.status or analysis.is_error or not said):
+        words = _last_line(result.stderr)
+    if result.status > 0 and not result.timed_out and analysis.family == "text":
+        lines = dict.fromkeys(filter(None, map(str.strip, analysis.text.splitlines())))
+        if 0 < len(lines) <= _OWN_LINES:
+            said, words = False, words or next(iter(lines))
+    return said, one_line(words, 300) or None
 
 
 def left_session(outcome: Outcome, tool: Tool, request: TurnRequest) -> str | None:
@@ -224,5 +265,8 @@ def _promised(promise: str | None, analysis: Analysis) -> bool:
 
 def _last_line(stderr: bytes) -> str:
     """The end of stderr is where programs say why they gave up."""
-    lines = stderr[-4096:].decode("utf-8", "replace").split("\n")
+    text = stderr[-4096:].decode("utf-8", "replace")
+    if found := _ENDED_BY_SIGNAL.search(text):
+        return found[1]
+    lines = text.split("\n")
     return next((line for line in reversed(lines) if line.strip()), "")

@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from bridge.loop.policy import LoopState
+    from bridge.loop.state import LoopState
 
-# What the existing controllers count: a dash, one blank, a box. `*` and numbered items are no tasks.
-_BOX = re.compile(r"^[ \t]*- \[([ xX])\][ \t]*(.*)$", re.MULTILINE)
-WIDE_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
+_BOX = re.compile(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\](?![\[(])[ \t]*(.*)$", re.MULTILINE)
+WIDE_BOX = re.compile(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
 """What Wiggum mode counts: any bullet, any number; not in code fences. The text may have blanks at its end."""
-FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_CODE = (
+    r"^\ufeff?(?P<indent>[ \t]*)(?:(?:[-*+]|\d+[.)])[ \t]+)?(?P<fence>`{3,}(?=[^`\n]*$)|~{3,}).*?"
+    r"(?:^[ \t]*(?P=fence)[`~]*[ \t\r]*$|(?=^(?!(?P=indent))[ \t]*[^\s])"
+)
+"""A code block; one that nobody closes ends with the item of a list that it is in."""
+FENCE = re.compile(rf"{_CODE}|\Z)", re.MULTILINE | re.DOTALL)
+"""Or with the text: all that may be code."""
+_BLOCK = r"\n[ \t]*(?:\r?\n|(?:[-*+]|\d+[.)]|#{1,6})[ \t]|`{3}|~{3})"
+_COMMENT = rf"^\ufeff?[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)?<!--.*?-->|(?<![`\\])<!--(?:(?!{_BLOCK}).)*?-->"
+"""One that begins in the middle of a line ends before the next paragraph, item or heading, or there is none."""
+_EXAMPLE = re.compile(rf"{_CODE})|{_COMMENT}", re.MULTILINE | re.DOTALL)
+"""What shows or hides boxes: a code block, a comment. One that isn't closed hides nothing beside its item, or a
+plan with open tasks would seem complete."""
+_BEGUN = re.compile(rf"{_CODE})|(?<!`)<!--", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ def parse_plan(text: str) -> Plan:
     >>> parse_plan("# Plan\\n- [x] one\\n- [ ] two\\n")
     Plan(done=1, total=2, next_task='two', open_optional=0)
     """
-    boxes = [(box[1] != " ", box[2].strip()) for box in _BOX.finditer(text)]
+    boxes = [(box[1] != " ", box[2].strip()) for box in _boxes(text, wide=False).values()]
     return plan_of(boxes)
 
 
@@ -84,7 +96,9 @@ class PlanItem:
         title: the text of the box.
         text: all its lines, without the indentation of the first.
         ticked: whether the box is.
-        boxes: texts of the open boxes in it, its own first.
+        boxes: labels of the open boxes in it, its own first: their texts, and which one of these in the plan where
+            several boxes say the same, such as ``run the tests (2)``.
+        places: their lines, from 1.
         heading: the nearest heading above, without its signs; '' before the first.
     """
 
@@ -94,10 +108,11 @@ class PlanItem:
     text: str
     ticked: bool
     boxes: tuple[str, ...]
+    places: tuple[int, ...]
     heading: str
 
 
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
+_HEADING = re.compile(r"\ufeff?#{1,6}[ \t]+(.*)")
 
 
 def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
@@ -110,35 +125,54 @@ def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
     >>> [(each.title, each.line, each.end) for each in plan_items("- [ ] one\\n  - [ ] a\\n- [ ] two\\n")]
     [('one', 1, 2), ('two', 3, 3)]
     """
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    found_boxes = {text.count("\n", 0, box.start()): box for box in _boxes(text, wide=wide)}
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    found_boxes = {text.count("\n", 0, box.start()): (box, label) for label, box in _boxes(text, wide=wide).items()}
+    within = {
+        line
+        for hidden in _EXAMPLE.finditer(text)
+        for line in range(
+            text.count("\n", 0, hidden.start()) + 1, text.count("\n", 0, max(hidden.start(), hidden.end() - 1)) + 1
+        )
+    }
     items: list[PlanItem] = []
     heading = ""
     at = 0
     while at < len(lines):
         if found := _HEADING.match(lines[at]):
             heading = found[1].rstrip(" \t#")
-        box = found_boxes.get(at)
-        if box is None:
+        if at not in found_boxes:
             at += 1
             continue
-        end = at + 1 if box[1] != " " else _end_of_item(lines, at)
+        box, _ = found_boxes[at]
+        end = at + 1 if box[1] != " " else _end_of_item(lines, at, within)
         own = lines[at:end]
         indent = _indent(own[0])
-        inside = [found_boxes[line] for line in range(at, end) if line in found_boxes]
-        boxes = [each[2].strip() for each in inside if each[1] == " "]
+        inside = {line + 1: found_boxes[line] for line in range(at, end) if line in found_boxes}
+        boxes = {line: label for line, (each, label) in inside.items() if each[1] == " "}
         shown = "\n".join(line[min(indent, _indent(line)) :] for line in own)
-        items.append(PlanItem(at + 1, end, box[2].strip(), shown, box[1] != " ", tuple(boxes), heading))
+        items.append(
+            PlanItem(
+                line=at + 1,
+                end=end,
+                title=box[2].strip(),
+                text=shown,
+                ticked=box[1] != " ",
+                boxes=tuple(boxes.values()),
+                places=tuple(boxes),
+                heading=heading,
+            )
+        )
         at = end
     return items
 
 
-def _end_of_item(lines: list[str], at: int) -> int:
+def _end_of_item(lines: list[str], at: int, within: Collection[int]) -> int:
+    """Where an item ends; what it has of code and comments is whole, however it is indented."""
     end = at + 1
     for number in range(at + 1, len(lines)):
         if not lines[number].strip():
             continue
-        if _indent(lines[number]) <= _indent(lines[at]):
+        if number not in within and _indent(lines[number]) <= _indent(lines[at]):
             break
         end = number + 1
     return end
@@ -148,10 +182,33 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
 
 
-def _boxes(text: str, *, wide: bool) -> list[re.Match[str]]:
-    if not wide:
-        return list(_BOX.finditer(text))
-    return list(WIDE_BOX.finditer(FENCE.sub(lambda fence: re.sub(r"[^\n]", "\0", fence[0]), text)))
+def without_examples(text: str) -> str:
+    """The same text with NULs in place of what is code or a comment; lines stay where they are."""
+    return _EXAMPLE.sub(lambda found: re.sub(r"[^\n]", "\0", found[0]), text)
+
+
+def escaped(text: str) -> str:
+    """A plan whose words begin no comment: outside of code each that would has a backslash, as Markdown has it."""
+    return _BEGUN.sub(lambda found: rf"\{found[0]}" if found[0] == "<!--" else found[0], text)
+
+
+def unescaped(words: str) -> str:
+    """Words of a plan as `escaped` was given them."""
+    return words.replace(r"\<!--", "<!--")
+
+
+def _boxes(text: str, *, wide: bool) -> dict[str, re.Match[str]]:
+    """The boxes of a plan by their labels; examples in code and what a comment hides have none."""
+    shown = without_examples(text)
+    found: dict[str, re.Match[str]] = {}
+    for box in (WIDE_BOX if wide else _BOX).finditer(shown):
+        words = label = box[2].strip()
+        again = 1
+        while label in found:
+            again += 1
+            label = f"{words} ({again})"
+        found[label] = box
+    return found
 
 
 def with_only(text: str, boxes: Collection[str], *, wide: bool = False) -> str:
@@ -171,21 +228,26 @@ def with_only(text: str, boxes: Collection[str], *, wide: bool = False) -> str:
 
 
 def with_ticks(text: str, boxes: Collection[str], *, wide: bool = False) -> tuple[str, list[str]]:
-    """Tick the boxes with these texts, the first open one of each.
+    """Tick the boxes with these labels; one that is ticked already stays so.
 
     Returns:
-        The plan, and the texts for which there is no open box.
+        The plan, and the labels that it doesn't have.
 
-    >>> with_ticks("- [ ] one\\n- [ ] two\\n", ["two", "three"])
-    ('- [ ] one\\n- [x] two\\n', ['three'])
+    >>> with_ticks("- [ ] one\\n- [ ] two\\n- [ ] two\\n", ["one", "two (2)", "three"])
+    ('- [x] one\\n- [ ] two\\n- [x] two\\n', ['three'])
     """
-    left = list(boxes)
-    ticked = []
-    for box in _boxes(text, wide=wide):
-        if box[1] == " " and box[2].strip() in left:
-            left.remove(box[2].strip())
+    known = _boxes(text, wide=wide)
+    ticked, left = [], []
+    for label in boxes:
+        # Where people have taken away one of the same words that was done, the last one is meant.
+        words = re.sub(r" \(\d+\)\Z", "", label)
+        same = [each for each in known.values() if each[2].strip() == words]
+        box = known.get(label) or (same[-1] if same else None)
+        if box is None:
+            left.append(label)
+        elif box[1] == " ":
             ticked.append(box.start(1))
-    for at in reversed(ticked):
+    for at in ticked:
         text = f"{text[:at]}x{text[at + 1 :]}"
     return text, left
 

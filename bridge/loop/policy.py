@@ -7,9 +7,11 @@ is ticked or a promise is given, resume sessions, and repeat what failed; setups
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+from bridge.loop.state import LoopState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,6 +36,7 @@ class Decision:
         reason: a stable word that says why.
         detail: a sentence for people.
         wait: seconds to wait before going on.
+        ask: seconds of that wait after which to try all the same; None: it is waited out.
         status: exit code that the setup's own controller has for such an end; None: it has none.
     """
 
@@ -41,6 +44,7 @@ class Decision:
     reason: str = ""
     detail: str = ""
     wait: float = 0.0
+    ask: float | None = field(default=None, compare=False, kw_only=True)
     status: int | None = None
 
 
@@ -57,6 +61,8 @@ class Limits:
         max_seconds: after so many seconds, the turn that is under way included; None: never.
         max_idle: after so many turns in a row that came to nothing; 0: never, such as where a breaker does that.
         permanent_failures: after so many in a row that no repetition mends; 0: never.
+        same_failures: after so many in a row with the same words and no answer, within seconds, before any turn
+            went well; or at any time, where the tool could not even be started. 0: never.
     """
 
     max_iterations: int | None = 50
@@ -64,6 +70,7 @@ class Limits:
     max_seconds: float | None = None
     max_idle: int = 0
     permanent_failures: int = 2
+    same_failures: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +88,6 @@ class Pauses:
     retry_max: float = 600.0
     limit: float = 3600.0
     between: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class LoopState:
-    """What one turn hands to the next, in every setup.
-
-    Attributes:
-        iteration: how many have been completed, well or not.
-        failures: failed turns in a row.
-        session_id: session for the next turn to resume, or None.
-        limits: provider's limits waited out in a row.
-        wrote_nothing: the last turn was ended because it only read.
-        previous: what the last turn that ended well said about itself, for the next one's context.
-        changed: what the last turn changed, likewise.
-    """
-
-    iteration: int = 0
-    failures: int = 0
-    session_id: str | None = None
-    limits: int = 0
-    wrote_nothing: bool = False
-    previous: str = ""
-    changed: str = ""
-
-    def facts(self, calls_per_hour: int) -> tuple[str, ...]:
-        """Give what a live view shows of it beside the iteration; `calls_per_hour` are allowed."""
-        del calls_per_hour
-        return ()
 
 
 NOT_DONE = ("safety_circuit_breaker", "test_saturation", "max_iterations")
@@ -198,23 +177,26 @@ class PlanPolicy(Generic[S, P]):
     def verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
         if failure is None and outcome.exit_signal and not at.doubted:
-            return Decision(Verdict.COMPLETE, "project_complete", "the assistant gave the exit signal")
+            return Decision(
+                Verdict.COMPLETE, "project_complete", f"the assistant gave the exit signal{but_open(outcome.plan)}"
+            )
         return self.common_verdict(after, outcome, at)
 
     def common_verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
         denied = failure is None and outcome.denied
         if failure is None and outcome.promised and not at.doubted:
-            return Decision(Verdict.COMPLETE, "completion_promise", "the assistant gave the promise")
+            return Decision(
+                Verdict.COMPLETE, "completion_promise", f"the assistant gave the promise{but_open(outcome.plan)}"
+            )
         if failure is not None:
             done = plan_done(outcome.plan)
         else:
             done = None if denied else self.over(after, outcome.plan)
         if done := at.believes(done):
             return done
-        if 0 < self.limits.max_failures <= after.failures:
-            times = f"{after.failures} runs in a row failed" if after.failures > 1 else "the run failed"
-            return Decision(Verdict.INCOMPLETE, "consecutive_failures", f"{times}, the last: {failure}")
+        if (failed := self.failed_too_often(after, failure)) is not None:
+            return failed
         if spent := self.spent(after, at):
             return replace(spent, detail=f"{spent.detail}; the last run failed: {failure}") if failure else spent
         if failure:
@@ -225,6 +207,13 @@ class PlanPolicy(Generic[S, P]):
         return replace(GO_ON, wait=self.pauses.between)
 
     # -- mechanics -----------------------------------------------------------------------------------
+
+    def failed_too_often(self, after: S, failure: str | None) -> Decision | None:
+        """Say that too many turns in a row have failed, or None."""
+        if not 0 < self.limits.max_failures <= after.failures:
+            return None
+        times = f"{after.failures} runs in a row failed" if after.failures > 1 else "the run failed"
+        return Decision(Verdict.INCOMPLETE, "consecutive_failures", f"{times}, the last: {failure}")
 
     def spent(self, state: S, at: Moment) -> Decision | None:
         """Say that the loop's iterations or its time are used up, or None."""
@@ -253,7 +242,7 @@ class PlanPolicy(Generic[S, P]):
         """Wait for a provider's limit to end: as long as it says, else by its kind."""
         assert outcome.limit is not None
         wait = limit_wait(outcome.limit, self.pauses, after.limits, now=at.now.timestamp())
-        return Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
+        return limit_decision(outcome.limit, wait)
 
 
 def plan_done(plan: Plan | None) -> Decision | None:
@@ -261,6 +250,19 @@ def plan_done(plan: Plan | None) -> Decision | None:
         return None
     boxes = "the only task of the fix plan is" if plan.done == 1 else f"all {plan.done} tasks of the fix plan are"
     return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")
+
+
+def but_open(plan: Plan | None, noun: str = "task", nouns: str = "tasks") -> str:
+    """Say how much of a plan is open behind a claim that all is done; '' where nothing is.
+
+    >>> from bridge.loop.plan import parse_plan
+    >>> but_open(parse_plan("- [x] one\\n- [ ] two\\n"))
+    ', but 1 of 2 tasks is open'
+    """
+    if plan is None or plan.done >= plan.total:
+        return ""
+    left = plan.total - plan.done
+    return f", but {left} of {plan.total} {noun if plan.total == 1 else nouns} {'is' if left == 1 else 'are'} open"
 
 
 def session_after(state: LoopState, outcome: Outcome) -> str | None:
@@ -291,6 +293,18 @@ def back_off(first: float, number: int, longest: float = 30.0) -> float:
     return min(first * 2.0 ** min(number - 1, 60), max(first, longest))
 
 
+HOLDS_ON = 30.0
+"""Seconds to wait where a limit holds on past the time that its words name; more with each."""
+
+ASK_AGAIN = 1800.0
+"""Seconds after which a limit is asked about whose end was read from words, or isn't known: one refused turn."""
+
+
+def limit_decision(limit: Limit, wait: float) -> Decision:
+    """Wait so many seconds for the end of a limit, and doubt what isn't exact."""
+    return Decision(Verdict.CONTINUE, "api_limit", limit.words, wait, ask=None if limit.exact else ASK_AGAIN)
+
+
 def limit_wait(limit: Limit, pauses: Pauses, times: int = 1, *, now: float | None = None) -> float:
     """Say how long to wait for the end of a provider's limit, in seconds.
 
@@ -301,9 +315,12 @@ def limit_wait(limit: Limit, pauses: Pauses, times: int = 1, *, now: float | Non
         now: seconds since the epoch; None: the present time.
     """
     if limit.resets_at is not None:
-        left = limit.resets_at - (time.time() if now is None else now) + MARGIN
+        left = min(limit.resets_at - (time.time() if now is None else now), limit.window) + MARGIN
         # A CLI may go on naming a reset that has passed: then that says no more than "not now".
-        return max(left, pauses.retry) if left > 0 else back_off(pauses.retry or MARGIN, times, pauses.retry_max)
+        if left > 0:
+            return max(left, pauses.retry)
+        first = pauses.retry or MARGIN
+        return back_off(first if limit.exact else max(first, HOLDS_ON), times, pauses.retry_max)
     if limit.kind == "rate":  # too many requests just now: over soon
         return min(back_off(pauses.retry, times, pauses.retry_max), pauses.limit)
     return pauses.limit

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from bridge import timestamps
+from bridge.json_ready import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +48,9 @@ class TurnRecord:
         input_tokens, output_tokens, cost_usd: of this turn alone; None: the tool doesn't say.
         cached_tokens: read from the provider's cache; whether the input's count has them in it differs from tool to
             tool.
+        context_tokens: of the session behind it: what the model's last call was given, and made; None: unknown.
+        context_window: how many the model's context holds; None: unknown.
+        rotated: the next turn begins a fresh session, because this one's context was full to its bound.
         tool: which one, of a loop that has several; '': the run's.
         kind: ``review`` of one that has reviewed what others did, and is no iteration's; else ''.
     """
@@ -69,8 +73,15 @@ class TurnRecord:
     plan: tuple[int, int] | None = None
     head: str | None = None
     permanent: str | None = None
+    context_tokens: float | None = None
+    context_window: float | None = None
+    rotated: bool = False
     tool: str = ""
     kind: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it ready for JSON, with the names that a line of ``turns.jsonl`` has."""
+        return members(self) | _times(self)
 
     @property
     def failed(self) -> bool:
@@ -167,12 +178,15 @@ def facts(record: TurnRecord) -> dict[str, Any]:
     found = asdict(record)
     if record.permanent is None:
         del found["permanent"]
-    for name in ("tool", "kind"):
+    for name in ("tool", "kind", "rotated"):
         if not found[name]:
             del found[name]
     return found
 
 
 def turn_line(record: TurnRecord, run: str, tool: str) -> dict[str, Any]:
-    times = {"began": timestamps.iso_precise(record.began), "seconds": round(record.seconds, 3)}
-    return {"schema": 1, "run": run, "tool": tool, **facts(record), **times}
+    return {"schema": 1, "run": run, "tool": tool, **facts(record), **_times(record)}
+
+
+def _times(record: TurnRecord) -> dict[str, Any]:
+    return {"began": timestamps.iso_precise(record.began), "seconds": round(record.seconds, 3)}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge import timestamps
 from bridge.amounts import amount, whole
 from bridge.errors import BridgeError
-from bridge.files import LEFTOVER, make_folder
+from bridge.files import LEFTOVER, keep_private, make_private
 from bridge.loop.records import NOTHING, SESSIONS, Spent
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, identify
@@ -60,6 +60,21 @@ class Look:
     since: float
 
 
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """How full the context of the session was behind the last turn that said so.
+
+    Attributes:
+        tokens: that it holds.
+        window: that it can hold; None: unknown.
+        rotated: that was too much: the next turn begins a fresh session.
+    """
+
+    tokens: float
+    window: float | None
+    rotated: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """One run of the loop.
@@ -79,9 +94,11 @@ class RunRecord:
         look: a check or a review is under way; None: none is.
         spent: tokens and money that it has used, those of the runs that it goes on with included.
         caps: what it may use, by the names of :class:`bridge.loop.caps.Caps`.
+        context: how full its session is; None: not known.
         changed: when this was last written, in seconds since the epoch.
         trace: where its spans belong, as ``TRACEPARENT`` has it; ''.
         task: which of several tasks it is about, for people; ''.
+        setup: the kind of setup that it is a loop of, where other kinds keep their state in the same folder; ''.
     """
 
     run_id: str
@@ -99,10 +116,12 @@ class RunRecord:
     look: Look | None = None
     spent: Spent = NOTHING
     caps: dict[str, float] = field(default_factory=dict)
+    context: SessionContext | None = None
     changed: float = field(default=0.0, compare=False)
     detail: str = ""
     trace: str = ""
     task: str = ""
+    setup: str = ""
 
     @property
     def alive(self) -> bool:
@@ -138,12 +157,21 @@ def read_run(folder: Path) -> RunRecord | None:
             else None,
             spent=_spent(record.get("spent")),
             caps={name: float(cap) for name, value in (record.get("caps") or {}).items() if (cap := amount(value))},
+            context=_context(record.get("context")),
             changed=timestamps.parse_iso(record.get("changed")) or 0.0,
             detail=str(record.get("detail") or ""),
             trace=str(record.get("trace") or ""),
             task=str(record.get("task") or "")[:300],
+            setup=str(record.get("setup") or ""),
         )
     return None
+
+
+def _context(found: Any) -> SessionContext | None:
+    tokens = amount(found.get("tokens")) if isinstance(found, dict) else None
+    return (
+        None if tokens is None else SessionContext(tokens, amount(found.get("window")), bool(found.get("rotated")))
+    )
 
 
 def _spent(found: Any) -> Spent:
@@ -160,7 +188,14 @@ def _counts(found: Any) -> Iterator[tuple[str, tuple[float, ...]]]:
 
 
 def begin_run(
-    folder: Path, *, command: Sequence[str], now: float, tool: str = "", spent: Spent = NOTHING, task: str = ""
+    folder: Path,
+    *,
+    command: Sequence[str],
+    now: float,
+    tool: str = "",
+    spent: Spent = NOTHING,
+    task: str = "",
+    setup: str = "",
 ) -> RunRecord:
     """Begin a run, with the project's lock held, and write its record.
 
@@ -171,6 +206,7 @@ def begin_run(
         tool: what it runs.
         spent: what the run before it had used, as far as that counts for this one.
         task: which of several tasks it is about.
+        setup: see :class:`RunRecord`.
     """
     me = identify()
     run = RunRecord(
@@ -181,6 +217,7 @@ def begin_run(
         tool=tool,
         spent=spent,
         task=task,
+        setup=setup,
     )
     write_run(folder, run, now=now)
     return run
@@ -218,7 +255,7 @@ def end_leftovers(project: Path, before: RunRecord | None) -> tuple[str, ...]:
     if before is None or before.end is not None:
         return ()
     known = [before.agent.pid] if before.agent is not None and alive(before.agent) else []
-    ended = leftovers.end(project, known)
+    ended = leftovers.end(project, known, leftovers.ALL_MARKS)
     return (f"an agent that run {before.run_id} had left behind was ended",) if ended else ()
 
 
@@ -263,7 +300,9 @@ def registered(run: RunRecord, project: Path, state: Path) -> Iterator[None]:
     path: Path | None = None
     with suppress(BridgeError, OSError):
         path = registry() / f"{run.run_id}.json"
-        make_folder(path.parent)
+        make_private(path.parent)
+        with suppress(OSError):  # one of an earlier version; not a link of the user's
+            keep_private(state_folder())
         _sweep(path.parent)
         process = {"pid": run.pid, "started": run.started, "boot": run.boot}
         write_json(path, {"schema": 1, "run": run.run_id, **process, "project": f"{project}", "state": f"{state}"})

@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.clis import login_step
+from bridge.clis import find_cli, login_step
 from bridge.git.work import WorkDetector
 from bridge.loop.policy import Decision, Verdict
 from bridge.stream.analysis.model import PermanentReason
+from bridge.stream.analysis.permanent import may_pass
 from bridge.turn.progress import last_sentence
 from bridge.wording import one_line, plural
 
@@ -29,11 +30,24 @@ if TYPE_CHECKING:
 IDLE = "no_file_changes"
 """Why a loop ends whose turns come to nothing."""
 
-REASONS = frozenset((IDLE, *PermanentReason))
+SAME = "same_failure"
+"""Why a loop ends whose tool fails in the same way, and at once, each time."""
+
+PROMPT_GONE = "prompt_gone"
+"""Why a loop ends whose prompt is there no more."""
+
+REASONS = frozenset((IDLE, SAME, PROMPT_GONE, *PermanentReason))
 """Why a loop ends that gets nowhere."""
 
 NOT_READY = 4
 """Exit code for what the environment lacks."""
+
+_NOT_STARTED = 127
+_AT_ONCE = 20.0
+"""Seconds within which a tool fails that can't work here at all."""
+
+_MUTE = 2
+"""How many times as often a failure has to come that says nothing: it may have been another one each time."""
 
 _GIVEN_UP = ("max_iterations", "consecutive_failures")
 _BLOCK = re.compile(r"-*RALPH_STATUS-*.*", re.DOTALL)
@@ -78,21 +92,31 @@ class Standstill:
     Attributes:
         permanent: how many failed in a way that no repetition mends.
         idle: how many ended well and came to nothing; what failed, or was ended by a limit, has rules of its own.
+        same: how many failed with the same `words`, or with none, at once and without an answer.
+        answered: a turn went well, or had an answer.
     """
 
     permanent: int = 0
     idle: int = 0
+    same: int = 0
+    words: str = ""
+    answered: bool = False
 
-    def after(self, outcome: Outcome, worked: bool | None) -> Standstill:
+    def after(self, outcome: Outcome, worked: bool | None, seconds: float = 0.0) -> Standstill:
         """Count one more turn.
 
         Args:
             outcome: what it came to.
             worked: whether it changed anything; None: nobody can tell.
+            seconds: that it took.
         """
         permanent = self.permanent + 1 if outcome.permanent else 0
         idle = 0 if worked or worked is None else self.idle + (outcome.failure is None)
-        return Standstill(permanent, idle)
+        answered = self.answered or outcome.failure is None or bool(outcome.said)
+        words = _same_words(outcome, seconds)
+        counts = words and (not answered or outcome.status == _NOT_STARTED)
+        same = (self.same + 1 if words == self.words else 1) if counts else 0
+        return Standstill(permanent, idle, same, words, answered)
 
     def judge(self, decision: Decision, outcome: Outcome, limits: Limits, cli: str) -> Decision:
         """Say what follows instead of `decision`: completion always wins, and so does what a setup ends by itself.
@@ -112,11 +136,39 @@ class Standstill:
             if ours and 0 < limits.permanent_failures <= self.permanent:
                 return Decision(Verdict.INCOMPLETE, failure.reason.value, words, status=NOT_READY)
             return decision if goes_on or decision.detail else replace(decision, detail=words)
+        enough = limits.same_failures * (1 if outcome.error else _MUTE)
+        if goes_on and 0 < enough <= self.same and outcome.failure:
+            times, step = f"{self.same} turns in a row failed in the same way", _step(outcome, cli)
+            what = outcome.failure
+            if outcome.error and outcome.error not in what:
+                what = f"{what}: {outcome.error}"
+            elif not outcome.error and not outcome.silent:
+                what = f"{what}, without a word"
+            detail = f"{times}: {what} · next: {step}"
+            return Decision(Verdict.INCOMPLETE, SAME, detail, status=NOT_READY)
         if goes_on and outcome.failure is None and 0 < limits.max_idle <= self.idle:
             words = last_words(outcome.words)
             detail = f"{plural(self.idle, 'turn')} in a row changed nothing{f'; {words}' if words else ''}"
             return Decision(Verdict.INCOMPLETE, IDLE, detail, status=1)
         return decision
+
+
+def _same_words(outcome: Outcome, seconds: float) -> str:
+    """What a failure says that may be there each time, words with digits aside; '' of any other turn."""
+    ours = outcome.failure is None or outcome.limit or outcome.timed_out or outcome.idle or outcome.files_changed
+    words = outcome.error or outcome.failure or ""
+    if ours or seconds > _AT_ONCE or may_pass(words):
+        return ""
+    return re.sub(r"\S*\d\S*", "0", words)
+
+
+def _step(outcome: Outcome, cli: str) -> str:
+    """What to do about a failure, as far as it is known of the CLI."""
+    known = find_cli(cli)
+    for drift in known.drifts if known is not None else ():
+        if re.search(drift.pattern, outcome.error or "", re.IGNORECASE):
+            return drift.hint
+    return f"try it by hand: {cli}"
 
 
 class WorkWatch:

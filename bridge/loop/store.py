@@ -23,9 +23,9 @@ from bridge.loop.events import (
     TasksStand,
     TurnRecorded,
 )
-from bridge.loop.logs import Level, LiveLog, append_line, log_line
+from bridge.loop.findings import FINDINGS, report_of
+from bridge.loop.logs import USUAL, Level, LiveLog, append_line, log_line
 from bridge.loop.records import KEPT, MOST_BYTES, RUNS, TURNS, turn_line
-from bridge.loop.review import FINDINGS, report_of
 from bridge.loop.runs import sweep
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ class Store:
         setup: for its documents.
         log: the log that people read; None: the kind has none of this form.
         live: of what the tool says while it says it, if there is a log of that: the title of a turn, with ``{}``.
+        live_name: of that log, in the folder.
         now: the time, in seconds since the epoch.
         on_log: is given each line of the log with its level.
         logs: the folder of the logs, which gets the records of turns and runs; None: the usual one.
@@ -154,6 +155,7 @@ class Store:
         setup: object = None,
         log: LoopLog | None = None,
         live: str = "",
+        live_name: str = USUAL.live,
         now: Callable[[], float] = time.time,
         on_log: Callable[[Level, str], None] = lambda _level, _line: None,
         logs: Path | None = None,
@@ -165,7 +167,7 @@ class Store:
         self._setup = setup
         self._log = log
         self._title = live
-        self._live = LiveLog(folder / "live.log", now=now)
+        self._live = LiveLog(folder / live_name, now=now)
         self._on_log = on_log
         self.run = ("", "")
         self._state: Any = None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from bridge.process import ladder
-from bridge.process.ladder import Rung
+from bridge.process.ladder import Rung, Watch
 from bridge.process.secrets import without_secrets
 from bridge.process.table import group_lives
 
@@ -37,29 +39,52 @@ def start(
     *,
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
-    stdin: bytes | None,
+    stdin: bytes | int | None,
     stdout: IO[bytes] | int,
-    stderr: IO[bytes],
+    stderr: IO[bytes] | int,
     before_exec: Callable[[], None] | None = None,
+    close_fds: bool = True,
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, without our secrets in its environment.
 
-    It reads `stdin` from a file, not from a pipe that somebody would have to feed while it runs; or nothing.
+    It reads `stdin` from a file, not from a pipe that somebody would have to feed while it runs; or nothing. A
+    number is a descriptor, which it gets as it is.
     """
-    with tempfile.TemporaryFile() if stdin else open(os.devnull, "rb") as source:
-        if stdin:
-            source.write(stdin)
+    words = stdin if isinstance(stdin, bytes) else b""
+    with tempfile.TemporaryFile() if words else open(os.devnull, "rb") as source:
+        if words:
+            source.write(words)
             source.seek(0)
         return subprocess.Popen(
-            argv,
+            [outside(argv[0], env, cwd), *argv[1:]],
             cwd=cwd,
             env=without_secrets(env),
-            stdin=source,
+            stdin=stdin if isinstance(stdin, int) else source,
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
             preexec_fn=before_exec,
+            close_fds=close_fds,
         )
+
+
+def outside(name: str, env: Mapping[str, str], folder: str | os.PathLike[str]) -> str:
+    """The path of a program that has a name alone: from no folder of PATH in `folder`, a project mostly, or that
+    counts from where one stands.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    if "/" in name:
+        return name
+    top = os.path.realpath(folder).rstrip("/")
+    folders = [each for each in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+    if top and not f"{os.path.realpath(env.get('HOME') or '/')}/".startswith(f"{top}/"):
+        folders = [each for each in folders if not f"{os.path.realpath(each)}/".startswith(f"{top}/")]
+    found = shutil.which(name, path=os.pathsep.join(folders)) if folders else None
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +191,12 @@ def _hold_more(files: Sequence[IO[bytes]], most: int | None) -> bool:
 def _wait(process: subprocess.Popen[bytes], patience: float, over: Callable[[], bool]) -> int | None:
     """Wait so many seconds for its end, or until it is to be ended."""
     deadline = time.monotonic() + patience
-    while not over():
-        left = max(deadline - time.monotonic(), 0)
-        try:
-            return process.wait(min(left, _LOOK_AGAIN))
-        except subprocess.TimeoutExpired:
+    # Popen.wait with a time sleeps longer and longer: a git of 3 ms would take 4 to 8.
+    with closing(Watch(process.pid, process)) as watch:
+        while not over():
+            left = max(deadline - time.monotonic(), 0)
+            if watch.wait(min(left, _LOOK_AGAIN)):
+                return process.wait()
             if not left:
                 break
     return None

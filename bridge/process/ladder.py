@@ -34,7 +34,7 @@ def signals_held() -> Iterator[None]:
     came: list[int] = []
     held: dict[int, Any] = {}
     try:
-        for number in (int(signal.SIGINT), int(signal.SIGTERM), int(signal.SIGHUP)):
+        for number in (int(signal.SIGINT), int(signal.SIGTERM), int(signal.SIGHUP), int(signal.SIGQUIT)):
             handler = signal.getsignal(number)
             if callable(handler):
                 held[number] = signal.signal(number, lambda got, _frame: came.append(got))

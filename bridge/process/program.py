@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from bridge.errors import ProgramNotStarted, ProgramTimeout
 from bridge.files import descriptor
 from bridge.process import argv as arguments
-from bridge.process import guardian, ladder
+from bridge.process import guardian, ladder, stopping
 from bridge.process.ask import TOO_LONG, start
 from bridge.process.ladder import Rung
 from bridge.process.table import group_lives
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 _SLICE = 0.05
 _READ = 65_536
@@ -38,6 +38,8 @@ _LONGEST_LINE = 64 * 1024 * 1024
 class Graces:
     """Seconds that a process group may take to obey each signal; `leftover`: what is left behind: TERM, KILL.
 
+    `answered`: how long a CLI may stay once it has answered; 0: any time.
+
     KILL is obeyed at once, but for a process that the kernel keeps waiting for a disk.
     """
 
@@ -45,6 +47,7 @@ class Graces:
     terminate: float = 2.0
     kill: float = 10.0
     leftover: float = 0.5
+    answered: float = 5.0
 
 
 class Program:
@@ -57,10 +60,13 @@ class Program:
         argv: program and arguments; bytes that are no text as surrogate escapes.
         cwd: folder to run it in.
         env: its environment, whole.
-        stderr_path: file that gets its stderr, replaced.
+        stderr_path: file that gets its stderr, replaced; None: it goes where stdout goes.
         timeout: seconds that it may run, or None.
         graces: the kill ladder's patience.
-        stdin: what it reads on stdin; None: nothing. An open, silent stdin hangs most CLIs.
+        stdin: what it reads on stdin; a number: a descriptor, which it gets as it is; None: nothing. An open,
+            silent stdin hangs most CLIs.
+        inherited: called in the child before it is executed.
+        open_beside: descriptors that this opens stay open in it, and others of ours that aren't closed on exec.
 
     Raises:
         ProgramNotFound: there is no such program.
@@ -74,10 +80,12 @@ class Program:
         *,
         cwd: str | os.PathLike[str],
         env: Mapping[str, str],
-        stderr_path: str | os.PathLike[str],
+        stderr_path: str | os.PathLike[str] | None,
         timeout: float | None = None,
         graces: Graces | type[Graces] = Graces,
-        stdin: bytes | None = None,
+        stdin: bytes | int | None = None,
+        inherited: Callable[[], None] | None = None,
+        open_beside: bool = False,
     ) -> None:
         self.argv = arguments.resolve(argv, cwd=cwd, env=env)
         arguments.check_sizes(self.argv, env)
@@ -97,7 +105,7 @@ class Program:
         self.pid = 0
         try:
             with ladder.signals_held():
-                self._process = _start(self.argv, cwd, env, stderr_path, writer, stdin)
+                self._process = _start(self.argv, cwd, env, stderr_path, writer, stdin, inherited, open_beside)
                 self.pid = self._process.pid
                 guardian.watch(self.pid)
         except BaseException:
@@ -119,10 +127,12 @@ class Program:
 
         Raises:
             ProgramTimeout: it ran for too long. The group was ended and its last output was yielded.
+            StopRequested: somebody wants this thread's work to end.
         """
         after_exit, closed, pause = 0, False, 0.0005
         tick = float("inf") if every is None else time.monotonic() + every
         while self._time_left() > 0 and after_exit < _MOST_A_PIPE_HOLDS:
+            stopping.look()
             alive = self._alive()  # before the read: what it wrote before it ended is then all there
             if alive and closed:
                 time.sleep(pause)
@@ -191,17 +201,31 @@ class Program:
             self.status = self._process.poll()
         return self.status is None
 
-    def end(self) -> None:
-        """End the whole group before its time; what it still wrote comes out of :meth:`lines`."""
-        if self._alive() or group_lives(self.pid):
-            self._last_words += self._end_group()
+    def end(self, *, interrupt: bool = True) -> None:
+        """End the whole group before its time; what it still wrote comes out of :meth:`lines`.
 
-    def _end_group(self, *, gently: bool = True) -> bytes:
+        Args:
+            interrupt: begin with INT; else with TERM, which no CLI takes for a wish to say more.
+        """
+        if self._alive() or group_lives(self.pid):
+            self._last_words += self._end_group(interrupt=interrupt)
+
+    def unfinished(self) -> bytes:
+        """The line that is being printed, as far as it has come."""
+        return b"".join(self._pending)
+
+    def taken(self) -> None:
+        """Forget what :meth:`unfinished` gave: somebody has made it a line."""
+        self._pending.clear()
+        self._length = 0
+
+    def _end_group(self, *, gently: bool = True, interrupt: bool = True) -> bytes:
         """End the whole group and return what it still wrote."""
         graces = self._graces
         rungs = [Rung(signal.SIGTERM, graces.leftover), Rung(signal.SIGKILL, graces.kill)]
         if gently:
-            rungs[:1] = [Rung(signal.SIGINT, graces.interrupt), Rung(signal.SIGTERM, graces.terminate)]
+            rungs[:1] = [Rung(signal.SIGINT, graces.interrupt)] if interrupt else []
+            rungs.insert(-1, Rung(signal.SIGTERM, graces.terminate))
         written: list[bytes] = []
         kept = 0
 
@@ -256,19 +280,29 @@ def _start(
     argv: list[str],
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
-    stderr_path: str | os.PathLike[str],
+    stderr_path: str | os.PathLike[str] | None,
     writer: int,
-    stdin: bytes | None,
+    stdin: bytes | int | None,
+    inherited: Callable[[], None] | None,
+    open_beside: bool,
 ) -> subprocess.Popen[bytes]:
     # Appended to: whoever cuts it short while the program runs has it go on behind that.
-    with open(stderr_path, "wb", opener=_appending) as stderr, warnings.catch_warnings():
+    with open(stderr_path or os.devnull, "wb", opener=_appending) as file, warnings.catch_warnings():
+        stderr = file if stderr_path is not None else writer
         # Python 3.12 warns of a fork in Python when threads exist. The child only writes to a pipe and executes;
         # there is nothing that the caller could do about it.
         warnings.filterwarnings("ignore", message=".*use of fork", category=DeprecationWarning)
         try:
             with guardian.announcing() as announce:
+
+                def before() -> None:
+                    announce()
+                    if inherited is not None:
+                        inherited()
+
                 return start(
-                    argv, cwd=cwd, env=env, stdin=stdin, stdout=writer, stderr=stderr, before_exec=announce
-                )
+                    argv, cwd=cwd, env=env, stdin=stdin, stdout=writer, stderr=stderr, before_exec=before,
+                    close_fds=not open_beside,
+                )  # fmt: skip
         except OSError as error:
             raise ProgramNotStarted(f"{argv[0]} could not be started: {error.strerror or error}") from None

@@ -54,7 +54,8 @@ def group_lives(group: int) -> bool:
         return False
     except PermissionError:
         return True
-    return not _has_proc() or any(process.group == group for process in table().values())
+    # Of nearly all processes nothing but the group is asked, which costs a tenth.
+    return not _has_proc() or any(_group(pid) == group and _started(pid) for pid in _pids())
 
 
 def descendants(known: dict[int, Process], roots: set[int]) -> set[int]:
@@ -107,6 +108,12 @@ def ancestors() -> set[int]:
         found.add(pid)
         pid = known[pid].parent if pid in known else 0
     return found
+
+
+def parent_of(pid: int) -> int:
+    """The parent of a process; 0: it has ended, or can't be seen (macOS)."""
+    fields = _fields(pid)
+    return int(fields[1]) if fields else 0
 
 
 def identify(pid: int | None = None) -> Identity:
@@ -206,6 +213,13 @@ def _fields(pid: int) -> list[bytes]:
         # The name in parentheses may hold anything, ")" included.
         return file.read().rpartition(b")")[2].split()
     return []
+
+
+def _group(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
 
 
 def _session(pid: int) -> int:

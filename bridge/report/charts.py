@@ -20,6 +20,9 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder,
 _MOST = 240
 """Points of a chart: more than its width in pixels shows nobody anything."""
 
+_MARGIN, _LETTER = 6, 8.0
+"""Around a chart, and the width of a letter on it, in its own pixels."""
+
 
 def growth(
     points: Sequence[tuple[float, float]],
@@ -45,7 +48,7 @@ def growth(
     chart = pygal.XY(
         width=480,
         height=230,
-        margin=6,
+        margin=_MARGIN,
         js=(),
         show_dots=False,
         show_legend=False,
@@ -53,7 +56,7 @@ def growth(
         range=(0, top),
         xrange=(began, ended),
         x_labels=[mark for mark in marks if began <= mark <= ended] or [began],
-        y_labels=[0, top / 2, top],
+        y_labels=[0, *([top / 2] if _is_said(top / 2, amount) else []), top],
         x_value_formatter=clock,
         value_formatter=amount,
     )
@@ -61,11 +64,30 @@ def growth(
     chart.add(title, steps)  # the line: that of an area goes around it
     root = chart.render_tree()
     _strip(root)
+    _keep_inside(root)
     root.attrib.pop("id", None)
     root.set("role", "img")
     root.set("aria-label", title)
     drawn: str = etree.tostring(root, encoding="unicode")
     return drawn
+
+
+def _keep_inside(root: Element) -> None:
+    """Have labels of the time axis that would be cut at the right edge end at their marks."""
+    plot = next(each for each in root.iter() if each.get("class") == "plot")
+    width = float(next(iter(plot)).get("width", "0")) + _MARGIN
+    for axis in plot:
+        if axis.get("class") != "axis x":
+            continue
+        for each in axis.iter():
+            if each.text and float(each.get("x", "0")) + len(each.text) * _LETTER / 2 > width:
+                each.set("class", "end")
+
+
+def _is_said(value: float, amount: Callable[[float], str]) -> bool:
+    """Whether the words for a label are as exact as its place: half of 3 tokens isn't 2."""
+    digits = "".join(sign for sign in amount(value) if sign.isdigit() or sign == ".")
+    return bool(digits) and math.isclose(float(digits), value)
 
 
 def _round_up(amount: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge import timestamps
+from bridge.loop.rotation import size_words
 from bridge.wording import duration, one_line, plural, usd
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from bridge.report.model import Run
 
 UNKNOWN = "unknown"
-TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
 TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")
 
 
@@ -39,6 +39,10 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
         yield f"by {one_line(tool)}", f"{turns}, {tokens(of.tokens)} tokens, {money(of.cost_usd)}"
     for each in run.changes:
         yield "changed", f"{timestamps.clock(each.at)} to {one_line(each.tool)}: {one_line(each.why, 200)}"
+    for turn in run.turns:
+        if turn.rotated and turn.context_tokens is not None:
+            size = size_words(turn.context_tokens, turn.context_window)
+            yield "fresh session", f"behind turn {turn.turn}, whose context held {size}"
     yield "tasks", _tasks(run)
     yield "commits", UNKNOWN if run.commits is None else str(len(run.commits))
     yield "files changed", _files(run)

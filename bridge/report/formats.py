@@ -34,7 +34,13 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>|~&@])")
 def text(report: Report) -> str:
     blocks = [f"{report.project} · {report.setup}"]
     blocks += ["\n".join(_run_as_text(run)) for run in report.runs]
+    if report.together is not None:
+        blocks.append("\n".join([_together(report), *fact_lines(rows(report.together))]))
     return "\n\n".join(blocks) + f"\n\nlogs: {report.logs}\n"
+
+
+def _together(report: Report) -> str:
+    return f"these {len(report.runs)} runs together"
 
 
 def _run_as_text(run: Run) -> Iterator[str]:
@@ -53,11 +59,20 @@ def _run_as_text(run: Run) -> Iterator[str]:
 
 def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, value in facts:
-        yield from wrapped(f"  {name:<14}", value, 16, break_on_hyphens=False) or [f"  {name:<14}"]
+        label = f"  {name:<14}" if len(name) < 14 else f"  {name}  "
+        yield from wrapped(label, value, 16) or [label]
 
 
-def wrapped(label: str, value: str, indent: int, **more: bool) -> list[str]:
-    return textwrap.wrap(value, WIDTH, initial_indent=label, subsequent_indent=" " * indent, **more)  # type: ignore[arg-type]
+def wrapped(label: str, value: str, indent: int) -> list[str]:
+    """Lines of :data:`WIDTH`; a word that is longer, such as a path, stays whole."""
+    return textwrap.wrap(
+        value,
+        WIDTH,
+        initial_indent=label,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def work_lines(commits: Sequence[Commit] | None, files: Sequence[FileStat] | None) -> Iterator[str]:
@@ -87,7 +102,10 @@ def _count(number: int | None, sign: str) -> str:
 
 
 def markdown(report: Report) -> str:
-    return "\n".join(line for run in report.runs for line in _run_as_markdown(run)) + "\n"
+    lines = [line for run in report.runs for line in _run_as_markdown(run)]
+    if report.together is not None:
+        lines += fact_table(_together(report).capitalize(), rows(report.together))
+    return "\n".join(lines) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -140,6 +158,7 @@ def document(report: Report) -> dict[str, Any]:
         "logs": str(report.logs),
         "skipped_lines": {str(path): count for path, count in report.skipped.items()},
         "runs": [_run_as_document(run) for run in report.runs],
+        "together": None if report.together is None else _run_as_document(report.together),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import timestamps
 from bridge.errors import ConfigurationError
+from bridge.packages import install_command
 from bridge.report import facts
 from bridge.report.time_line import Span, TimeLine, floor, lay_out, unit_for
 from bridge.wording import duration, one_line
@@ -104,6 +105,7 @@ def html(report: Report) -> str:
         project=report.project,
         kind=f"ralph-bridge report · {report.setup}",
         runs=runs,
+        together=dict(facts.rows(report.together)) if report.together is not None else None,
         columns=_COLUMNS,
         most_files=MOST_FILES,
     )
@@ -124,7 +126,7 @@ def template_named(name: str) -> tuple[Any, Callable[..., str]]:
     except ImportError as error:
         raise ConfigurationError(
             f"--format html takes {error.name}, which isn't installed\n"
-            "  next: pip install 'ralph-bridge[report]', or --format md"
+            f"  next: {install_command('report')}, or --format md"
         ) from error
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("bridge.report", "templates"),

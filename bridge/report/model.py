@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 _COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 _FIELDS = tuple(each.name for each in fields(TurnRecord))
-_AMOUNTS = ("files_changed", "input_tokens", "output_tokens", "cached_tokens", "cost_usd")
+_AMOUNTS = (
+    "files_changed",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cost_usd",
+    "context_tokens",
+    "context_window",
+)
 
 
 class Wait(NamedTuple):
@@ -149,6 +157,7 @@ class Report:
         runs: the oldest first.
         logs: the folder that the turns' logs lie in.
         skipped: lines of their records that are too long to be ours: how many, by file.
+        together: the sum over `runs`, where the last one went on from others that were killed; else None.
     """
 
     project: Path
@@ -156,12 +165,14 @@ class Report:
     runs: tuple[Run, ...]
     logs: Path
     skipped: Mapping[Path, int] = field(default_factory=dict)
+    together: Run | None = None
 
 
 def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False) -> Report:
     """
     Args:
-        run: the id of one run, or how it begins; None: the last one.
+        run: the id of one run, or how it begins; None: the last one, with those that were killed before it; one
+            that has had no turn doesn't take the place of the one before.
         every: all of them.
 
     Raises:
@@ -180,13 +191,46 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
             )
         runs = found
     elif not every:
-        runs = runs[-1:]
+        runs = _latest(runs, loop.state)
     if not runs:
         if loop.last_active:
             raise LookupError("no run is recorded here: the loop is a session's, or another program's")
         raise LookupError("no loop has run here yet")
     ended = [_standing(each, loop.state) for each in runs]
-    return Report(loop.project, loop.kind, tuple(_with_git(each, loop) for each in ended), logs, skipped)
+    parts = run is None and not every and any(each.state == "killed" for each in ended[:-1])
+    together = _with_git(_together(ended), loop) if parts else None
+    told = tuple(_with_git(each, loop) for each in ended)
+    return Report(loop.project, loop.kind, told, logs, skipped, together)
+
+
+def _latest(runs: list[Run], state: Path) -> list[Run]:
+    """The last run, and what goes with it: see `read_report`."""
+    found = runs[-1:]
+    for before in reversed(runs[:-1]):
+        first = found[0]
+        if _standing(before, state).state == "killed" and before.task == first.task:
+            found.insert(0, before)
+        elif any(each.turns for each in found) or _standing(found[-1], state).state == "running":
+            break
+        elif before.turns:
+            found.insert(0, before)
+    return found
+
+
+def _together(parts: list[Run]) -> Run:
+    first, last = parts[0], parts[-1]
+    return replace(
+        last,
+        id=" + ".join(each.id for each in parts),
+        began=first.began,
+        turns=tuple(turn for each in parts for turn in each.turns),
+        waits=tuple(wait for each in parts for wait in each.waits),
+        checks=tuple(check for each in parts for check in each.checks),
+        changes=tuple(change for each in parts for change in each.changes),
+        branch=first.branch,
+        heads=(first.heads[0], last.heads[1]),
+        plans=(first.plans[0], last.plans[1]),
+    )
 
 
 def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
@@ -259,7 +303,7 @@ def read_turn(line: dict[str, Any]) -> TurnRecord | None:
         **record
         | {name: amount(record[name]) for name in _AMOUNTS}
         | {name: str(record[name]) for name in ("error", "session", "permanent") if record[name] is not None}
-        | {"tool": str(record["tool"] or "")}
+        | {"tool": str(record["tool"] or ""), "rotated": record["rotated"] is True}
         | {
             "head": commit_id(record["head"]),
             "began": timestamps.parse_iso(record["began"]) or 0.0,

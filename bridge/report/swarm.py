@@ -66,6 +66,7 @@ class SwarmReport:
         setup: the kind of its loops.
         folder: of its record.
         began, ended: seconds since the epoch; while it is at work `ended` is now.
+        paused: seconds between, in which no host was at work.
         state: ``complete``, ``incomplete``, ``interrupted``, ``killed`` or ``running``.
         attempts: in the order of their beginnings.
         merges: likewise.
@@ -78,6 +79,7 @@ class SwarmReport:
     folder: Path
     began: float
     ended: float
+    paused: float
     state: str
     attempts: tuple[TaskAttempt, ...]
     merges: tuple[TaskMerge, ...]
@@ -86,7 +88,7 @@ class SwarmReport:
 
     @property
     def seconds(self) -> float:
-        return max(self.ended - self.began, 0.0)
+        return max(self.ended - self.began - self.paused, 0.0)
 
     @property
     def turns(self) -> tuple[TurnRecord, ...]:
@@ -165,6 +167,7 @@ def read_swarm_report(project: SwarmProject, record: SwarmRecord, folder: Path, 
         folder=folder,
         began=record.began,
         ended=ended,
+        paused=record.paused,
         state=_state(record, seen["state"]),
         attempts=tuple(attempts),
         merges=tuple(sorted(merges, key=lambda each: each.began)),
@@ -219,7 +222,7 @@ def _turns(events: Iterable[dict[str, Any]]) -> Iterator[TurnRecord]:
 
 
 TASK_COLUMNS = ("task", "worker", "turns", "took", "tokens", "cost", "outcome")
-_SIGNS = {**dict.fromkeys(MERGED, "#"), "running": ">", "saved": ">"}
+_SIGNS = {**dict.fromkeys(MERGED, "#"), **dict.fromkeys(("running", "saved", "watched"), ">")}
 _LEGEND = "| begins, # merged, > under way, x not, . idle"
 
 

@@ -14,23 +14,27 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.files import ANYWHERE, read_bytes, stays_inside, usable
+from bridge.files import ANYWHERE, make_private, read_bytes, stays_inside, usable
 from bridge.process.ask import ask
 from bridge.process.leftovers import MARK
 from bridge.sandbox import bwrap, cgroup, containers, srt
 from bridge.sandbox.contents import tree_of
+from bridge.sandbox.mounts import proven
+from bridge.sandbox.policy import Policy
+from bridge.sandbox.tree import remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from bridge.sandbox.containers import Client
-    from bridge.sandbox.policy import Policy, Provider
+    from bridge.sandbox.policy import Provider
 
 _PATIENCE = 20.0
 _MOST = 4096
 _MOST_IGNORED = 1024 * 1024
-_LONGEST = 27
-"""Bytes of a folder for temporary files: a socket's path has 108 in all, and srt's has 79 behind it."""
+_LONGEST = 25
+"""Bytes of a folder for temporary files: a socket's path has 108 in all, and srt's has 81 behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +44,28 @@ class Boxed:
     Attributes:
         argv: what runs on this machine, and `env` its environment.
         inside: the environment in the box.
-        absent: protected paths that weren't there when it was made.
-        missing: folders that aren't there, and are made before it runs.
+        missing: folders that aren't there, and are made before it runs. blank: files, which are made empty.
         folder: a private one that is there while it runs, with `files` in it by name; '': none is needed.
         cleanup: commands that end what is left of it, for when nobody could.
         ghosts: empty files and folders that its provider may leave behind.
         group: its control group, with `processes` that there may be in it; '': none.
+        policy: what it lets in.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     inside: Mapping[str, str]
-    absent: tuple[str, ...] = ()
+
     missing: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
     folder: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     cleanup: tuple[tuple[str, ...], ...] = ()
     ghosts: tuple[str, ...] = ()
     group: str = ""
     processes: int = 0
+    policy: Policy = field(default_factory=lambda: Policy(cwd="/", home="/"))
+    around: AbstractContextManager[None] | None = None
 
     @contextmanager
     def standing(self) -> Iterator[None]:
@@ -68,12 +75,20 @@ class Boxed:
             bridge.errors.BridgeError: a folder can't be made.
         """
         made(self.missing)
+        for each in self.blank:
+            made([os.path.dirname(each)])
+            with usable(f"the file {each}"), suppress(FileExistsError):
+                os.close(os.open(each, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        proven(self.policy)  # as late as can be: what was looked at may have been replaced
         with ExitStack() as behind:
+            if self.around is not None:
+                behind.enter_context(self.around)
             if self.folder:
                 with usable(f"the folder {self.folder}"):
                     os.mkdir(self.folder, 0o700)  # not one that somebody else has put there
-                    behind.callback(shutil.rmtree, self.folder, ignore_errors=True)
-                    os.mkdir(os.path.join(self.folder, srt.TEMPORARY), 0o700)
+                    behind.callback(remove, self.folder)
+                    for name in (srt.TEMPORARY, srt.SOCKETS):
+                        os.mkdir(os.path.join(self.folder, name), 0o700)
                     for name, text in self.files.items():
                         with open(os.path.join(self.folder, name), "xb") as file:
                             file.write(os.fsencode(text))
@@ -93,12 +108,10 @@ def made(folders: Iterable[str]) -> None:
     """
     for each in folders:
         with usable(f"the folder {each}"):
-            os.makedirs(each, 0o700, exist_ok=True)
+            make_private(each)
 
 
-def boxed(
-    provider: Provider, policy: Policy, argv: Sequence[str], env: Mapping[str, str], absent: tuple[str, ...] = ()
-) -> Boxed:
+def boxed(provider: Provider, policy: Policy, argv: Sequence[str], env: Mapping[str, str]) -> Boxed:
     """Put a command into a box; `env` is this process's, whose PATH leads to no program that a box may write to.
 
     Raises:
@@ -113,7 +126,7 @@ def boxed(
         outside = {name: value for name, value in inside.items() if name not in (MARK, "PATH")}
         around = {**outside, **containers.client_environment(env)}
         made[0] = _program(made[0], env)
-        return Boxed(tuple(made), around, inside, absent, cleanup=(containers.removal(provider, name),))
+        return Boxed(tuple(made), around, inside, cleanup=(containers.removal(provider, name),), policy=policy)
     if provider == "srt":
         folder, linux = _private(policy.cwd, policy.home, token), sys.platform == "linux"
         program = shutil.which("srt", path=env.get("PATH"))
@@ -126,13 +139,13 @@ def boxed(
         ghosts = tuple(os.path.join(policy.cwd, each) for each in absentees)
         around = {**inside, "PATH": env.get("PATH", os.defpath)}
         if linux:
-            around["TMPDIR"] = folder  # for its sockets, which it leaves there
+            around["TMPDIR"] = os.path.join(folder, srt.SOCKETS)  # of its own, which it leaves there
         command = srt.command(folder, linux=linux)
         command[0] = _program(command[0], env)
-        found = Boxed(tuple(command), around, inside, absent, folder=folder, files=files, ghosts=ghosts)
+        found = Boxed(tuple(command), around, inside, folder=folder, files=files, ghosts=ghosts, policy=policy)
     else:
         made = bwrap.command(policy, argv, _program("env", env), _program("bwrap", env))
-        found = Boxed(tuple(made), policy.env, policy.env, absent)
+        found = Boxed(tuple(made), policy.env, policy.env, policy=policy)
     # Of root, the kernel bounds only what is in a control group.
     group = cgroup.place(containers.name_of(policy.cwd, token)) if policy.processes and not os.geteuid() else ""
     if not group:
@@ -158,7 +171,7 @@ def clear(project: str, home: str) -> int:
         with suppress(BridgeError, OSError):
             names = read_bytes(os.path.join(folder, srt.GHOSTS), _MOST, root=folder).decode("ascii", "replace")
             _remove_empty([os.path.join(project, each) for each in srt.PLACEHOLDERS if each in names.split("\n")])
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
     return len(own)
 
 

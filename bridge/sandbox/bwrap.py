@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.sandbox.policy import Policy
 
@@ -54,16 +54,23 @@ def _options(policy: Policy) -> Iterator[str]:
     yield from ("--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
     yield from ("--perms", "0700", "--tmpfs", policy.home)
     for path in policy.masked:
+        if not _inside_any(path, policy.system):
+            continue
         yield from ("--ro-bind", "/dev/null", path)
-    mounts = [(path, "--ro-bind") for path in policy.readable if path in policy.masked or not _there(path, policy)]
-    mounts += [(path, "--bind") for path in policy.writable]
-    mounts += [(path, "--ro-bind") for path in policy.readonly]
-    mounts += [(path, "--tmpfs") for path in policy.private]
+    shown = [each for each in policy.readable if each in policy.masked or not _there(each, policy)]
+    mounts: dict[str, tuple[str, ...]] = {path: ("--ro-bind", path) for path in shown}
+    mounts |= {path: ("--ro-bind", "/dev/null") for path in policy.masked if not _inside_any(path, policy.system)}
+    mounts |= {path: ("--bind", path) for path in policy.writable}
+    mounts |= {path: ("--bind", source) for source, path in policy.stand_ins}
+    mounts |= {path: ("--ro-bind", path) for path in policy.readonly}
+    mounts |= dict.fromkeys(policy.private, ("--tmpfs",))
     # Shallow ones first, so that none hides one that lies in it; of the same path the last counts.
-    for path, option in sorted(dict(mounts).items(), key=lambda each: each[0].count("/")):
-        yield from (option, path) if option == "--tmpfs" else (option, path, path)
+    targets = {each.target: ("--bind" if each.writable else "--ro-bind", each.source) for each in policy.mounts}
+    mounts |= targets
+    for path, option in sorted(mounts.items(), key=lambda each: each[0].count("/")):
+        yield from (*option, path)
     for name, target in policy.links:  # behind the folders that they lie in, which bring their own
-        if not any(_inside(name, path) for path in (*policy.system, *dict(mounts))):
+        if not any(_inside(name, path) for path in (*policy.system, *mounts)):
             yield from ("--symlink", target, name)
     yield from ("--chdir", policy.cwd)
 
@@ -71,8 +78,13 @@ def _options(policy: Policy) -> Iterator[str]:
 def _there(path: str, policy: Policy) -> bool:
     """Whether a folder around it brings it, to be read: each mount costs bubblewrap 0.1 ms and more."""
     shown = {*policy.system, *policy.readable} - {*policy.writable}
-    around = (*shown, *policy.writable, *policy.masked, policy.home)
+    around = (*shown, *policy.writable, *(each for _, each in policy.stand_ins), *policy.masked)
+    around = (*around, *policy.private, policy.home)
     return max((each for each in around if each != path and _inside(path, each)), key=len, default="") in shown
+
+
+def _inside_any(path: str, folders: Iterable[str]) -> bool:
+    return any(_inside(path, each) for each in folders)
 
 
 def _inside(path: str, folder: str) -> bool:

@@ -87,9 +87,10 @@ def standing(folder: str, processes: int) -> Iterator[None]:
 
 def remove(folder: str) -> None:
     """Remove it once the last of its processes has ended."""
-    end = time.monotonic() + _PATIENCE
+    end, pause = time.monotonic() + _PATIENCE, 0.001
     while os.path.isdir(folder) and time.monotonic() < end:
         with suppress(OSError):
             os.rmdir(folder)
             return
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)

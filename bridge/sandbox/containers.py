@@ -125,10 +125,13 @@ def _mounts(policy: Policy, client: Client) -> dict[str, tuple[str, bool]]:
     found: dict[str, tuple[str, bool]] = {}
     if not policy.image:
         found |= {path: (path, False) for path in policy.system if not _brought(path, client)}
-        found |= dict.fromkeys(policy.masked, ("/dev/null", False))
     found |= {path: (path, False) for path in policy.readable}
+    if not policy.image:
+        found |= dict.fromkeys(policy.masked, ("/dev/null", False))
     found |= {path: (path, True) for path in policy.writable}
+    found |= {path: (source, True) for source, path in policy.stand_ins}
     found |= {path: (path, False) for path in policy.readonly}
+    found |= {each.target: (each.source, each.writable) for each in policy.mounts}
     # Neither can make links: what they lead to is mounted a second time, with all that is mounted in it.
     for name, target in policy.links:
         if not _brought(name, client):

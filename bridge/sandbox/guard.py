@@ -1,49 +1,77 @@
-"""What mounts can't hold, looked for behind each turn in a box, before the host reads anything of the project.
+"""The gate behind each turn in a box: what the user's programs, or a loop, run or believe later is as it was.
 
-A protected path that wasn't there can't be mounted over, a file that the host replaces by a rename loses its mount,
-and no mount keeps an agent from setting bits on its own files. What it had no business to change is put back as it
-was, or as this process has written it since; what lay there instead is kept, so that nothing is lost.
+How things are is taken in before the turn, and kept outside of the project until somebody has looked behind it: by
+this process, or by the next one where this was killed. What had no business to change is put back as it was, or as
+this process has written it since; what lay there instead is kept, so that nothing is lost. A look that can't be
+finished ends the loop, and the project is refused until one can.
 """
 
 from __future__ import annotations
 
+import glob
+import json
 import os
-import re
 import stat
 import time
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from bridge.errors import ProjectUnusable
-from bridge.files import ANYWHERE, make_folder, observed, usable, write_atomic
-from bridge.git.immune import names_programs, program
-from bridge.process.ask import ask
+from bridge.errors import BridgeError, ProjectUnusable
+from bridge.files import ANYWHERE, delete, make_private, observed, read_bytes, usable, write_atomic
+from bridge.process.table import identify
 from bridge.records import as_object, parse_json, to_json
 from bridge.sandbox import believed
 from bridge.sandbox.boxed import made
-from bridge.sandbox.seen import Seen, look, put_back, set_aside, unchanged
+from bridge.sandbox.mounts import inside
+from bridge.sandbox.names import guarded_names
+from bridge.sandbox.record import record_of, text_of
+from bridge.sandbox.seen import Seen, look, put_back, restored, set_aside, written
+from bridge.sandbox.tree import Item, Listing, listed
 from bridge.wording import one_line, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from bridge.process.table import Identity
     from bridge.sandbox.contents import Contents
 
-_MOST_FILES = 200_000
-_MOST_SECONDS = 5.0
-_LONGEST = 3000
-"""Characters of a path: the system takes some 4,000 bytes."""
-_CLOCK_LAG = 20_000_000
-"""Nanoseconds by which the file system's clock may be behind ours."""
 _MOST_STATE = 32 * 1024 * 1024
 """Bytes of a file of the CLI's that are looked at."""
-_SHOWN = "live.log"
+_SHOWN = ("live.log", ".ralph_bridge.live.log")
 """Written while a turn runs, shown to people, and believed by nobody."""
-_PATIENCE = 5.0
-_COMMANDS = re.compile(rb"(?m)^[ \t]*(?:exec|x)[ \t]")
-"""Lines of the list of a rebase that is half done."""
+_MOST_LINES = 20
 _HELD = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(slots=True)
+class Before:
+    """How things were before a turn.
+
+    Attributes:
+        writable: what the turn may write to; `trees` of it: where guarded names count.
+        git: the folders of git's own at their tops.
+        paths: what lay at paths that are guarded by themselves; `mounted`: those that the box could only read.
+        patterns: of such paths, where what is new counts, too. signs: those of them that count as files alone.
+        parents: the folders around them.
+        items: what is guarded by its name. bits: files with setuid or setgid bits.
+        believed: files that the CLI itself writes, with the keys whose values count.
+        shared: files with several names; None: nobody knows any more.
+    """
+
+    writable: set[str] = field(default_factory=set)
+    trees: set[str] = field(default_factory=set)
+    git: set[str] = field(default_factory=set)
+    paths: dict[str, Seen] = field(default_factory=dict)
+    mounted: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    signs: set[str] = field(default_factory=set)
+    parents: dict[str, Seen] = field(default_factory=dict)
+    items: dict[str, tuple[Item, Seen]] = field(default_factory=dict)
+    bits: dict[str, tuple[tuple[int, int], int]] = field(default_factory=dict)
+    believed: dict[str, tuple[Sequence[str], Seen]] = field(default_factory=dict)
+    shared: dict[tuple[int, int], tuple[int, int, list[str]]] | None = None
 
 
 class Guard:
@@ -51,84 +79,305 @@ class Guard:
 
     Args:
         project: that they run in.
-        logs: the folder of the run's logs, where what is taken away goes.
+        logs: the folder of the run's logs, which isn't looked into.
+        taken_in: gives what is to be told of the repository.
+        names: further guarded names, in whichever folder; `allowed`: those that turns may write.
     """
 
-    def __init__(self, project: Path, logs: Path) -> None:
+    def __init__(
+        self,
+        project: str | Path,
+        logs: str | Path,
+        *,
+        taken_in: Callable[[], Iterable[str]] = tuple,
+        names: Iterable[str] = (),
+        allowed: Iterable[str] = (),
+    ) -> None:
+        self._taken_in = taken_in
         self._top, self._logs = os.path.realpath(project), os.path.realpath(logs)
-        self._writable: set[str] = set()
-        self._seen: dict[str, Seen] = {}
-        self._parents: dict[str, Seen] = {}
-        self._believed: dict[str, tuple[Sequence[str], Seen]] = {}
+        self._words = tuple(names), tuple(allowed)
+        self._names = guarded_names(*self._words)
+        self._record = record_of(self._top)
+        self._was = Before()
         self._written: dict[str, bytes | None] = {}
-        self._since = time.time_ns() - _CLOCK_LAG
+        self._journal: dict[str, str | None] | None = None
         self._held = ExitStack()
         self._armed = False
+
+    @classmethod
+    def of_record(cls, document: Mapping[str, Any]) -> Guard:
+        """Go on behind a turn of another process, from what it has kept."""
+        names, allowed = document["names"]
+        guard = cls(document["project"], document["logs"], names=names, allowed=allowed)
+        guard._was = Before(
+            writable={*document["writable"]},
+            trees={*document["trees"]},
+            git={*document["git"]},
+            paths={path: restored(each) for path, each in document["paths"].items()},
+            mounted={*document["mounted"]},
+            patterns={*document["patterns"]},
+            signs={*document["signs"]},
+            parents={path: restored(each) for path, each in document["parents"].items()},
+            items={path: (_item(item), restored(seen)) for path, (item, seen) in document["items"].items()},
+            bits={path: ((one, two), mode) for path, ((one, two), mode) in document["bits"].items()},
+            believed={path: (keys, restored(seen)) for path, (keys, seen) in document["believed"].items()},
+        )
+        lines = text_of(guard._record.parent / "written").decode("utf-8", "replace").splitlines()
+        guard._journal = dict(json.loads(line) for line in lines)
+        return guard
+
+    # -- before ------------------------------------------------------------------------------------------
 
     def before(self, contents: Contents) -> None:
         """Take in how things are; what the functions of :mod:`bridge.files` write from now on is remembered.
 
         A box calls this whenever something is put into it: of what an earlier one may have changed since the last
         :meth:`after`, nothing is taken in anew. What the CLI needs is made first, which is no change of the turn's.
+
+        Raises:
+            ProjectUnusable: not all of it can be looked at.
         """
         made(contents.missing)
         if not self._armed:
-            self._writable, self._written = set(), {}
-            self._seen, self._parents, self._believed = {}, {}, {}
-            self._held.enter_context(observed(self._written.__setitem__))
-            self._armed = True
-        self._writable.update(contents.policy.writable)
-        paths = {each for each in contents.guarded if os.path.basename(each) != _SHOWN}
-        paths |= {os.path.realpath(each) for each in paths if os.path.islink(each)}
-        for path in sorted(paths - self._seen.keys()):
-            for each in _parents(path, self._writable):
-                self._parents.setdefault(each, look(each, most=0))
-            self._seen[path] = look(path, without=self._logs)
+            self._was, self._written = Before(), {}
+        was, size = self._was, self._size()
+        policy = contents.policy
+        paths = {each for each in contents.guarded if os.path.basename(each) not in _SHOWN} - was.paths.keys()
+        paths |= {os.path.realpath(each) for each in paths if os.path.islink(each)} - was.paths.keys()
+        new = set(policy.writable) - was.writable
+        was.writable |= new
+        for path in sorted(paths):
+            for each in _parents(path, was.writable):
+                was.parents.setdefault(each, look(each, into=False))
+            was.paths[path] = look(path, into=not f"{self._logs}/".startswith(f"{path}/"))
+            if path in policy.readonly:
+                was.mounted.add(path)
             with suppress(OSError):  # held open, an inode can't become another file's
                 self._held.callback(os.close, os.open(path, _HELD))
-        for path in contents.believed.keys() - self._believed.keys():
-            self._believed[path] = contents.believed[path], look(path, most=_MOST_STATE)
+        was.patterns |= {*contents.patterns}
+        was.signs |= {*contents.signs}
+        trees, was.trees = {*contents.trees} - was.trees, was.trees | {*contents.trees}
+        was.git |= {path for each in trees if os.path.isdir(path := f"{each}/.git") and not os.path.islink(path)}
+        found = self._listed(trees, [each for each in new if not inside(each, was.trees)])
+        for path, item in found.guarded.items():
+            was.items[path] = item, look(path, into=item.whole, whole=True)
+            real = os.path.realpath(path)  # what a link of the user's leads to is as good as guarded by name
+            if real != path and inside(real, was.trees) and real not in was.trees | was.paths.keys():
+                was.paths[real] = look(real)
+        was.bits |= found.bits
+        was.shared = found.shared if was.shared is None else was.shared | found.shared
+        for path in contents.believed.keys() - was.believed.keys():
+            was.believed[path] = contents.believed[path], look(path, most=_MOST_STATE)
+        if not self._armed or size != self._size():
+            self._keep(host=identify())
+        if not self._armed:
+            self._held.enter_context(observed(self._observe))
+            self._armed = True
 
-    def after(self, turn: int, *, walk: bool = True) -> Iterator[str]:
-        """Undo what wasn't the turn's to change, and give a sentence about each.
+    def _size(self) -> tuple[int, ...]:
+        return tuple(len(each) for each in (self._was.writable, self._was.paths, self._was.believed))
 
-        Args:
-            turn: its number. walk: look at all files of the project, too.
+    def _observe(self, path: str, data: bytes | None) -> None:
+        """Remember what the host writes, also for the process that comes after this one."""
+        self._written[path] = data
+        if path in self._was.paths:
+            line = json.dumps([path, None if data is None else written(data, Seen()).digest])
+            with suppress(OSError), open(self._record.parent / "written", "ab") as file:
+                file.write(f"{line}\n".encode())
+
+    def _listed(self, trees: Iterable[str], others: Iterable[str]) -> Listing:
+        outside = [each for each in self._was.writable if not inside(each, self._was.trees)]
+        own = {*self._was.paths, *self._was.git, self._logs}
+        found = listed(
+            _apart(trees), self._names, passed_over=own, outside=outside, repositories=".git" not in self._words[1]
+        )
+        return listed(_apart(others), None, into=found)
+
+    def _keep(self, *, host: Identity | None = None) -> None:
+        """Put the record down: what no process finds that is at work, the next one looks for. host: who is."""
+        was = self._was
+        document = {
+            "schema": 1,
+            "project": self._top,
+            "logs": self._logs,
+            "names": self._words,
+            "host": None if host is None else host._asdict(),
+            "writable": sorted(was.writable),
+            "trees": sorted(was.trees),
+            "git": sorted(was.git),
+            "paths": {path: seen.document() for path, seen in was.paths.items()},
+            "mounted": sorted(was.mounted),
+            "patterns": sorted(was.patterns),
+            "signs": sorted(was.signs),
+            "parents": {path: seen.document() for path, seen in was.parents.items()},
+            "items": {path: [item, seen.document()] for path, (item, seen) in was.items.items()},
+            "bits": was.bits,
+            "believed": {path: [keys, seen.document()] for path, (keys, seen) in was.believed.items()},
+        }
+        if inside(str(self._record), was.writable):
+            raise ProjectUnusable(
+                f"{self._record.parent} lies where turns in a box write, so that no record can be kept of what they"
+                " may not change\n  next: set XDG_STATE_HOME to a folder outside of the project"
+            )
+        with usable(self._record.parent):
+            make_private(self._record.parent)
+            if not self._armed:
+                delete(self._record.parent / "written")
+            write_atomic(self._record, json.dumps(document), mode=0o600, root=ANYWHERE)
+
+    # -- behind ------------------------------------------------------------------------------------------
+
+    def after(self, turn: int) -> Iterator[str]:
+        """Undo what wasn't the turn's to change, and give a sentence about each; all is done before the first.
 
         Raises:
-            ProjectUnusable: something of it can't be undone.
+            ProjectUnusable: behind the last sentence: something can't be undone, or not be looked at.
         """
         if not self._armed:
             return
         self._armed = False
-        aside = os.path.join(self._logs, "undone", f"{turn}-{time.time_ns()}")
-        written = self._written
         self._held.close()
-        for path, was in sorted(self._parents.items()):
-            if (was.what == "link") != os.path.islink(path) or (was.what == "link" and was != look(path)):
-                yield self._undo(path, was, aside)
-        for path, was in self._seen.items():
-            if path in written:
-                data = written[path]
-                was = Seen() if data is None else Seen("file", mode=was.mode or 0o644, data=data)
-                changed = was != look(path, most=len(data or b""))
-            else:
-                changed = not unchanged(path, was, self._logs)
-            if changed:
-                yield self._undo(path, was, aside)
-        for path, (keys, was) in self._believed.items():
-            if line := self._disbelieved(path, keys, was, aside):
-                yield line
-        if walk:
-            since, self._since = self._since, time.time_ns() - _CLOCK_LAG
-            yield from self._walked(since, aside)
+        lines, error = self.looked(turn)
+        yield from lines
+        if error is not None:
+            raise error
 
-    def _disbelieved(self, path: str, keys: Sequence[str], was: Seen, aside: str) -> str:
+    def looked(self, turn: int) -> tuple[list[str], BridgeError | None]:
+        """Do what :meth:`after` does; give its sentences, and what couldn't be done."""
+        aside = self._record.parent / "undone" / f"{turn}-{time.time_ns()}"
+        lines: list[str] = []
+        error: BridgeError | None = None
+        try:
+            for line in self._differences(_Aside(aside)):
+                lines.append(line)  # noqa: PERF402 - those before an error count
+            delete(self._record)
+            delete(self._record.parent / "written")
+            with suppress(OSError):  # where nothing was undone
+                os.rmdir(self._record.parent)
+        except BridgeError as raised:
+            error = raised
+        except OSError as raised:
+            error = ProjectUnusable(
+                f"what a turn in a box has left can't be looked at: {raised.strerror}:"
+                f" {one_line(str(raised.filename))}\n"
+                "  next: see what lies there, make it readable or remove it, and run again"
+            )
+        if error is not None:
+            with suppress(BridgeError, OSError):
+                self._keep()
+        try:
+            lines += self._taken_in()
+        except BridgeError as raised:
+            error = error or raised
+        if len(lines) > _MOST_LINES:
+            more = plural(len(lines) - _MOST_LINES, "further change")
+            lines[_MOST_LINES:] = [f"{more} that was not the turn's to make: undone; see {aside}"]
+        return lines, error
+
+    def _differences(self, aside: _Aside) -> Iterator[str]:
+        was = self._was
+        for path, seen in sorted(was.parents.items()):
+            if (seen.what == "link") != os.path.islink(path) or (seen.what == "link" and seen != look(path)):
+                yield self._undo(path, seen, aside)
+        for each in was.patterns:
+            was.paths |= {path: Seen() for path in glob.glob(each) if path not in was.paths}
+        for path, seen in sorted(was.paths.items()):
+            if (wanted := self._wanted(path, seen)) is not None:
+                yield self._undo(path, wanted, aside)
+        for path, (keys, seen) in was.believed.items():
+            if line := self._disbelieved(path, keys, seen, aside):
+                yield line
+        yield from self._in_trees(aside)
+
+    def _wanted(self, path: str, was: Seen) -> Seen | None:
+        """What is to lie at a guarded path, where something else does."""
+        if path in self._written:
+            data = self._written[path]
+            was = Seen() if data is None else written(data, was)
+        now = look(path, into=False)
+        if path in self._was.signs and now.what == "folder" and not was.what:
+            return None
+        if self._journal is not None and path not in self._written:
+            if path in self._journal:  # what the process that was killed wrote last
+                return None if (look(path).digest or None) == self._journal[path] else was
+            if path in self._was.mounted and now.what in (was.what, ""):
+                return None  # nobody in the box could: it was changed since
+        same = was.what == now.what and was.what in ("file", "folder") and was.identity == now.identity
+        if same and now.alone and path in self._was.mounted:
+            return None  # its mount was there all the time: whoever has changed it was not in the box
+        return was if was != look(path, was=was) else None
+
+    def _in_trees(self, aside: _Aside) -> Iterator[str]:
+        was = self._was
+        found = self._listed(was.trees, [each for each in was.writable if not inside(each, was.trees)])
+        for path, (identity, mode) in found.bits.items():
+            if was.bits.get(path) != (identity, mode):
+                os.chmod(path, stat.S_IMODE(mode) & 0o777)
+                yield f"the turn had set the setuid or setgid bit of {self._shown(path)}: undone"
+        yield from self._named(found, aside)
+        if was.shared is not None:
+            yield from self._names_elsewhere(was.shared, found)
+
+    def _named(self, found: Listing, aside: _Aside) -> Iterator[str]:
+        """Put back what is guarded by its name."""
+        items, gone = self._was.items, "\0"
+        for path, item in sorted(found.guarded.items()):
+            if path.startswith(gone):
+                continue
+            before = items[path][1] if path in items else Seen()
+            if path in self._written:
+                wanted = self._wanted(path, before)
+            elif path in items:
+                wanted = None if before == look(path, into=item.whole, whole=True, was=before) else before
+            else:
+                wanted = None if self._moved(path, item, found) or self._ours(path) else before
+            if wanted is not None:
+                gone = f"{path}/"
+                yield self._undo(path, wanted, aside)
+        for path, (item, seen) in sorted(items.items()):
+            if path not in found.guarded and item.whole and _is_there(path.removesuffix(item.name).rstrip("/")):
+                yield self._undo(path, seen, aside)
+
+    def _moved(self, path: str, item: Item, found: Listing) -> bool:
+        """Whether it came here with the folder that it lay in, as it was."""
+        return any(
+            (old.name, old.folder) == (item.name, item.folder)
+            and was not in found.guarded
+            and seen == look(path, into=item.whole, whole=True, was=seen)
+            for was, (old, seen) in self._was.items.items()
+        )
+
+    def _ours(self, path: str) -> bool:
+        """Whether it is the file of a submodule or a work tree of this repository, whose git folder has it."""
+        if os.path.basename(path) != ".git" or os.path.islink(path) or not os.path.isfile(path):
+            return False
+        named = os.fsdecode(read_bytes(path, 4096, root=os.path.dirname(path))).removeprefix("gitdir:").strip()
+        folder = os.path.realpath(os.path.join(os.path.dirname(path), named))
+        return os.path.isfile(os.path.join(folder, "HEAD")) and inside(
+            folder, [f"{each}/{name}" for each in self._was.git for name in ("modules", "worktrees")]
+        )
+
+    def _names_elsewhere(
+        self, before: Mapping[tuple[int, int], tuple[int, int, list[str]]], found: Listing
+    ) -> Iterator[str]:
+        outside = [
+            paths[0]
+            for identity, (count, changed, paths) in found.shared.items()
+            if count > len(paths) and before.get(identity, (0, 0))[1] != changed
+        ]
+        if outside:
+            names = one_line(", ".join(self._name(each) for each in sorted(outside)[:5]), 300)
+            yield (
+                f"the turn may have changed what others use: {plural(len(outside), 'file')} that changed, with"
+                f" another name (a hard link) outside of the box: {names}"
+            )
+
+    def _disbelieved(self, path: str, keys: Sequence[str], was: Seen, aside: _Aside) -> str:
         """Put back what the CLI runs or believes, in a file that it has to write itself: the rest stays."""
         now = look(path, most=_MOST_STATE)
         if now == was:
             return ""
-        document, before = (as_object(parse_json(each.data)) for each in (now, was))
+        document, before = (as_object(parse_json(each.data or b"")) for each in (now, was))
         if now.what != "file" or document is None:
             return self._undo(path, was, aside)
         try:
@@ -138,9 +387,8 @@ class Guard:
             return self._undo(path, was, aside)
         if not changed:
             return ""
-        kept = os.path.join(aside, self._name(path).lstrip("/"))
+        kept = aside.place(path)
         with usable(path):
-            make_folder(os.path.dirname(kept))
             write_atomic(kept, to_json({".".join(way): value for way, value in changed.items()}), mode=0o600)
             write_atomic(path, to_json(document) + "\n", mode=was.mode or 0o600, root=ANYWHERE)
         what = one_line(", ".join(sorted(".".join(way) for way in changed)), 200)
@@ -149,14 +397,14 @@ class Guard:
             f" there is in {self._shown(kept)}"
         )
 
-    def _undo(self, path: str, was: Seen, aside: str) -> str:
-        kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
-        name = self._shown(path)
-        whole = (was.data, was.files) != (None, None) or was.what == "" or (was.what == "folder" and not kept)
-        if not whole and path not in self._parents:
+    def _undo(self, path: str, was: Seen, aside: _Aside) -> str:
+        kept, name = aside.take(path), self._shown(path)
+        empty = was.what == "folder" and (path in self._was.parents or not kept)
+        if not was.kept and not empty:
             raise ProjectUnusable(
                 f"the turn had changed {name}, and there is no copy to put back: what lies there now was moved to"
-                f" {self._shown(kept)}\n  next: put it back by hand, or from version control"
+                f" {self._shown(kept)}\n"
+                "  next: put it back by hand or from version control, then `ralph-bridge reset`"
             )
         with usable(name):
             put_back(path, was)
@@ -169,94 +417,36 @@ class Guard:
     def _shown(self, path: str) -> str:
         return one_line(self._name(path))
 
-    def _walked(self, since: int, aside: str) -> Iterator[str]:
-        """Look for files that run as their owner, whoever starts them, pipes where git would wait, and files that
-        have a name elsewhere, too."""
-        shared: dict[tuple[int, int], list[str]] = {}
-        missing: dict[tuple[int, int], int] = {}
-        until, left = time.monotonic() + _MOST_SECONDS, _MOST_FILES
-        folders = [each for each in self._writable if not any(each.startswith(f"{e}/") for e in self._writable)]
-        while folders:
-            folder = folders.pop()
-            for entry in _entries(folder, since):
-                left -= 1
-                if not entry.is_dir(follow_symlinks=False):
-                    with suppress(FileNotFoundError):
-                        found = entry.stat(follow_symlinks=False)
-                        if line := self._file(entry.path, found, since, aside):
-                            yield line
-                        if found.st_nlink > 1 and found.st_ctime_ns >= since and stat.S_ISREG(found.st_mode):
-                            which = (found.st_dev, found.st_ino)
-                            shared.setdefault(which, []).append(self._name(entry.path))
-                            missing[which] = found.st_nlink - len(shared[which])
-                elif len(entry.path) > _LONGEST:
-                    left = -1
-                elif not folder.endswith("/.git/objects") and entry.path != os.path.dirname(aside):
-                    folders.append(entry.path)
-            if folders and (left < 0 or time.monotonic() > until):
-                why = "it is too large, or too deep"
-                yield f"not all of {self._top} was looked at for files with the setuid bit: {why}"
-                return
-        if outside := sorted(shared[which][0] for which, count in missing.items() if count > 0):
-            yield (
-                f"the turn may have changed what others use: {plural(len(outside), 'file')} that changed, with"
-                f" another name (a hard link) outside of the box: {one_line(', '.join(outside[:5]), 300)}"
-            )
 
-    def _file(self, path: str, found: os.stat_result, since: int, aside: str) -> str:
-        if found.st_ctime_ns < since:
-            return ""
-        name = self._shown(path)
-        if stat.S_ISREG(found.st_mode) and found.st_mode & (stat.S_ISUID | stat.S_ISGID):
-            os.chmod(path, stat.S_IMODE(found.st_mode) & 0o777)
-            return f"the turn had set the setuid or setgid bit of {name}: undone"
-        if self._is_gits(path, found):
-            kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
-            return f"the turn had made {name}, by which git would go: moved to {self._shown(kept)}"
-        if (
-            not stat.S_ISREG(found.st_mode)
-            and not stat.S_ISLNK(found.st_mode)
-            and ("/.git/" in path or os.path.basename(path).startswith(".git"))
-        ):
-            kept = set_aside(path, os.path.join(aside, self._name(path).lstrip("/")))
-            moved = self._shown(kept)
-            return f"the turn had made {name}, which is no file, and which git would read: moved to {moved}"
-        return ""
+class _Aside:
+    """A folder for what is taken away, under names by which nothing goes."""
 
-    def _is_gits(self, path: str, found: os.stat_result) -> bool:
-        """Whether it has git run something when a user works in that repository, or makes the project another one's
-        work tree."""
-        if not path.startswith(f"{self._top}/"):  # a CLI's own, which only it goes by, in its box
-            return False
-        folder, name = os.path.split(path)
-        if name == ".git" and folder == self._top and path not in self._seen:
-            return True
-        above, inner = os.path.split(folder)
-        if inner == "rebase-merge":
-            return name == "git-rebase-todo" and _COMMANDS.search(look(path).data or b"exec ") is not None
-        if inner == "hooks" and os.path.lexists(os.path.join(above, "HEAD")):
-            return folder not in self._seen and not name.endswith(".sample") and bool(found.st_mode & 0o111)
-        if not os.path.lexists(os.path.join(folder, "HEAD")) or path in self._seen:
-            return False
-        if name in ("config", "config.worktree") and stat.S_ISREG(found.st_mode):
-            words = [program(os.environ, self._top), "config", "--file", path, "--no-includes", "--list", "-z"]
-            ran = ask(words, cwd="/", env=os.environ, patience=_PATIENCE)
-            return not ran.ok or names_programs(ran.out)
-        linked = name == "commondir" and os.path.basename(above) != "worktrees"
-        return linked or (name in ("config", "hooks") and stat.S_ISLNK(found.st_mode))
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._number = folder, 0
+
+    def place(self, path: str) -> str:
+        self._number += 1
+        with usable(self._folder):
+            make_private(self._folder)
+        return str(self._folder / f"{self._number}-{os.path.basename(path)[:200]}")
+
+    def take(self, path: str) -> str:
+        return set_aside(path, self.place(path)) if os.path.lexists(path) else ""
 
 
-def _entries(folder: str, since: int) -> list[os.DirEntry[str]]:
-    """What lies in a folder, also in one that the turn has closed; nothing in one that is somebody else's."""
-    with suppress(OSError):
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode):
-            return []
-        if found.st_ctime_ns >= since and not os.access(folder, os.R_OK | os.X_OK):
-            os.chmod(folder, stat.S_IMODE(found.st_mode) | 0o700)
-        with os.scandir(folder) as entries:
-            return list(entries)
-    return []
+def _item(item: Sequence[Any]) -> Item:
+    whole, (device, number), name = item
+    return Item(whole, (device, number), name)
+
+
+def _apart(folders: Iterable[str]) -> list[str]:
+    """Those that lie in none of the others."""
+    folders = {*folders}
+    return sorted(each for each in folders if not inside(os.path.dirname(each), folders))
+
+
+def _is_there(folder: str) -> bool:
+    return os.path.isdir(folder) and os.path.realpath(folder) == folder
 
 
 def _parents(path: str, tops: Iterable[str]) -> Iterator[str]:

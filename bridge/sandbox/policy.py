@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Provider = Literal["none", "bwrap", "docker", "podman", "srt"]
 PROVIDERS: tuple[Provider, ...] = ("bwrap", "docker", "podman", "srt", "none")
+
+
+class Mounted(NamedTuple):
+    """What is to lie in a box: `source`, a folder of this machine's, at the path `target`."""
+
+    source: str
+    target: str
+    writable: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +27,15 @@ class Policy:
     Attributes:
         cwd: the folder that the program runs in, one of `writable` or below.
         home: the user's; an empty folder but for what the lists name.
+        roots: below one of which each of the following lists lies, see :func:`bridge.sandbox.mounts.proven`.
         system: folders of programs and their settings, read-only: ``/usr``, ``/etc``.
         readable: other folders and files, read-only.
         writable: folders and files that may be written to.
         readonly: folders and files in writable ones that may only be read. None can be renamed, either.
+        stand_ins: folders and files, each with the path in there at which it is, writable, instead of the real one.
         private: folders in writable ones that are empty in there, and gone behind it.
-        masked: files of `system` that are not to be read.
+        masked: files of `system` and `readable` that are not to be read.
+        mounts: what lies elsewhere on this machine than in the box; the last word about its place.
         links: links at the top of the file system, such as ``/bin`` to ``usr/bin``: name and target.
         env: the environment, whole.
         network: ``on``, ``off`` (a loopback of its own), or the hosts that may be reached.
@@ -39,12 +49,15 @@ class Policy:
 
     cwd: str
     home: str
+    roots: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     readonly: tuple[str, ...] = ()
+    stand_ins: tuple[tuple[str, str], ...] = ()
     private: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
+    mounts: tuple[Mounted, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     network: Literal["on", "off"] | tuple[str, ...] = "on"
@@ -54,17 +67,3 @@ class Policy:
     cpus: float | None = None
     image: str = ""
     ignored: str = ""
-
-
-def git_settings(settings: Mapping[str, str], env: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Give settings of git as variables, behind those that are there; some CLIs' shells read no ``~/.gitconfig``.
-
-    >>> git_settings({"user.name": "n"})
-    {'GIT_CONFIG_COUNT': '1', 'GIT_CONFIG_KEY_0': 'user.name', 'GIT_CONFIG_VALUE_0': 'n'}
-    """
-    given = env.get("GIT_CONFIG_COUNT", "")
-    first = int(given) if given.isdecimal() else 0
-    found = {"GIT_CONFIG_COUNT": str(first + len(settings))} if settings else {}
-    for number, (key, value) in enumerate(settings.items(), first):
-        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return found

@@ -1,14 +1,16 @@
-"""What lay at a path, so that it can be compared later, and put back."""
+"""What lay at a path, so that it can be compared later, and put back; also by another process."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import shutil
 import stat
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from bridge.files import make_folder, read_bytes, symlink, usable, write_atomic
+from bridge.files import make_folder, open_file, read_bytes, symlink, usable, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,58 +24,119 @@ class Seen:
     """What lay at a path: '' (nothing), ``file``, ``folder``, ``link``, or ``other``.
 
     Attributes:
-        data: contents of a file, target of a link; None: not taken in.
-        files: those of a folder, by their paths in it, with their modes; None: not all of them were taken in.
+        mode: of a file, its permissions.
+        digest: of a file's contents, with its size; that alone where it was enough to tell it from an earlier one.
+            Of a link, where it leads.
+        files: what lies in a folder, at any depth, by the paths in it; None: it was not looked into.
+        data: contents of a file, to be put back; None: too much to be kept.
         alone: no other name leads to the same file.
     """
 
     what: str = ""
     identity: tuple[int, int] = field(default=(0, 0), compare=False)
-    mode: int = field(default=0, compare=False)
-    data: bytes | None = None
-    files: Mapping[str, tuple[bytes, int]] | None = None
+    mode: int = 0
+    digest: str = ""
+    files: Mapping[str, Seen] | None = None
+    data: bytes | None = field(default=None, compare=False)
     alone: bool = field(default=True, compare=False)
 
+    @property
+    def kept(self) -> bool:
+        """Whether all of it can be put back."""
+        if self.what == "folder":
+            return self.files is not None and all(each.kept for each in self.files.values())
+        return self.what in ("", "link") or self.data is not None
 
-def look(path: str, *, most: int = _LARGE, without: str = "") -> Seen:
-    """Take in what lies at a path; of files that are larger than `most`, of folders that hold more than that or
-    too many files, and of a folder `without`, only that."""
+    def document(self) -> dict[str, Any]:
+        """Give it ready for JSON; :func:`restored` reads it."""
+        files = None if self.files is None else {name: each.document() for name, each in self.files.items()}
+        data = None if self.data is None else base64.b64encode(self.data).decode("ascii")
+        return {"what": self.what, "identity": self.identity, "mode": self.mode, "digest": self.digest,
+                "files": files, "data": data}  # fmt: skip
+
+
+def restored(document: Mapping[str, Any]) -> Seen:
+    files, data = document["files"], document["data"]
+    device, number = document["identity"]
+    return Seen(
+        document["what"],
+        (device, number),
+        document["mode"],
+        document["digest"],
+        None if files is None else {name: restored(each) for name, each in files.items()},
+        None if data is None else base64.b64decode(data),
+    )
+
+
+def look(path: str, *, most: int = _LARGE, into: bool = True, whole: bool = False, was: Seen | None = None) -> Seen:
+    """Take in what lies at a path.
+
+    Args:
+        most: bytes that are kept, of a file, or of all in a folder together.
+        into: whether a folder is looked into.
+        whole: also what is too much to be kept is read: a file that is too large, a folder in which too much lies.
+        was: what lay there earlier: a file of another size than then isn't read.
+
+    Raises:
+        OSError: it can't be read. ProjectUnusable: likewise.
+    """
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return Seen()
-    identity, mode = (found.st_dev, found.st_ino), stat.S_IMODE(found.st_mode)
+    identity = (found.st_dev, found.st_ino)
     if stat.S_ISLNK(found.st_mode):
-        return Seen("link", identity, data=os.fsencode(os.readlink(path)))
+        return Seen("link", identity, digest=os.readlink(path))
     if stat.S_ISREG(found.st_mode):
-        data = read_bytes(path) if found.st_size <= most else None
-        return Seen("file", identity, mode, data, alone=found.st_nlink == 1)
+        return _file(path, found, most, whole=whole, was=was)
     if not stat.S_ISDIR(found.st_mode):
-        return Seen("other", identity, mode)
-    if not most or f"{without}/".startswith(f"{path}/"):
-        return Seen("folder", identity, mode)
-    files: dict[str, tuple[bytes, int]] = {}
-    for folder, _, names in os.walk(path):
-        for full in (os.path.join(folder, each) for each in names):
-            inner = look(full, most=most)
-            most -= len(inner.data or b"")
-            if len(files) == _MANY or (inner.what == "file" and inner.data is None):
-                return Seen("folder", identity, mode)
-            if inner.what == "file":
-                files[os.path.relpath(full, path)] = (inner.data or b"", inner.mode)
-    return Seen("folder", identity, mode, files=files)
+        return Seen("other", identity, stat.S_IMODE(found.st_mode))
+    if not into:
+        return Seen("folder", identity)
+    files: dict[str, Seen] = {}
+    waiting, left = [""], most
+    while waiting:
+        inside = waiting.pop()
+        with os.scandir(os.path.join(path, inside)) as entries:
+            names = sorted(os.path.join(inside, entry.name) for entry in entries)
+        for name in names:
+            keep = left if len(files) < _MANY else 0
+            before = None if was is None else (was.files or {}).get(name, Seen())
+            files[name] = inner = look(os.path.join(path, name), most=keep, into=False, whole=whole, was=before)
+            left -= len(inner.data or b"")
+            if not whole and inner.what == "file" and inner.data is None and was is None:
+                return Seen("folder", identity)
+            if inner.what == "folder":
+                waiting.append(name)
+    return Seen("folder", identity, files=files)
 
 
-def unchanged(path: str, was: Seen, without: str) -> bool:
-    """Whether what lies there is what lay there, or has been changed by nobody in a box."""
-    now = look(path, most=0)
-    if was.what != now.what:
-        return False
-    if was.what in ("file", "folder") and was.identity == now.identity and now.alone:
-        return True  # its mount was there all the time: whoever has changed it was not in the box
-    if was.what in ("file", "folder"):
-        return (was.data, was.files) != (None, None) and was == look(path, without=without)
-    return was == now
+def _file(path: str, found: os.stat_result, most: int, *, whole: bool, was: Seen | None) -> Seen:
+    seen = Seen("file", (found.st_dev, found.st_ino), stat.S_IMODE(found.st_mode), alone=found.st_nlink == 1)
+    if was is not None and was.digest.partition(" ")[0] != str(found.st_size):
+        return replace(seen, digest=f"{found.st_size} ")
+    try:
+        if found.st_size <= most:
+            data = read_bytes(path, root=os.path.dirname(path))
+            return replace(seen, digest=_digest(data), data=data)
+        if whole:
+            digest = hashlib.sha256()
+            with open_file(path, root=os.path.dirname(path)) as file:
+                while data := file.read(_LARGE):
+                    digest.update(data)
+            return replace(seen, digest=f"{found.st_size} {digest.hexdigest()}")
+    except PermissionError:  # closed to its user
+        pass
+    return replace(seen, digest=f"{found.st_size} {found.st_ino} {found.st_ctime_ns}")
+
+
+def written(data: bytes, was: Seen) -> Seen:
+    """What lies where the host has written these contents in the place of what `was` there."""
+    return Seen("file", mode=was.mode if was.what == "file" else 0o644, digest=_digest(data), data=data)
+
+
+def _digest(data: bytes) -> str:
+    return f"{len(data)} {hashlib.sha256(data).hexdigest()}"
 
 
 def set_aside(path: str, kept: str) -> str:
@@ -96,9 +159,8 @@ def put_back(path: str, was: Seen) -> None:
     if was.what == "file":
         write_atomic(path, was.data or b"", mode=was.mode)
     elif was.what == "link":
-        symlink(os.fsdecode(was.data or b""), path)
+        symlink(was.digest, path)
     elif was.what == "folder":
         make_folder(path)
-        for name, (data, mode) in (was.files or {}).items():
-            make_folder(os.path.dirname(os.path.join(path, name)))
-            write_atomic(os.path.join(path, name), data, mode=mode)
+        for name, each in (was.files or {}).items():
+            put_back(os.path.join(path, name), each)

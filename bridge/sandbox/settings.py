@@ -34,6 +34,7 @@ class Wishes:
         provider: ``none``: the turn runs on this machine as it is.
         write, read: further folders and files, as they were given.
         env: further variables, by name.
+        allow: names that are guarded elsewhere, and that turns may write.
         network: ``on``, ``off``, or the hosts that may be reached.
         image: of a container; '': one with nothing in it but this machine's programs, or no container.
         memory_mb, processes: bounds of a turn; 0: none.
@@ -44,6 +45,7 @@ class Wishes:
     write: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     network: Network = "on"
     image: str = ""
     memory_mb: int = 16_384
@@ -161,7 +163,11 @@ def _value(key: str, value: Any, where: str) -> Any:
         return _provider(value, where)
     if key == "network":
         return _network(value, where)
-    if key in ("write", "read", "env") and isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if (
+        key in ("write", "read", "env", "allow")
+        and isinstance(value, list)
+        and all(isinstance(each, str) for each in value)
+    ):
         return tuple(_name(each, where) for each in value) if key == "env" else tuple(value)
     number = isinstance(value, (int, float) if key == "cpus" else int) and not isinstance(value, bool)
     if key in _NUMBERS and number and 0 <= value <= _MOST:

@@ -12,8 +12,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.git.immune import git_settings
 from bridge.sandbox.bwrap import limited
-from bridge.sandbox.policy import git_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bridge.sandbox.policy import Policy
 
 SETTINGS, SCRIPT, IGNORED, TEMPORARY, GHOSTS = "settings.json", "turn.sh", "ignored", "tmp", "placeholders"
+SOCKETS = "s"  # short, as the path of a socket has to be
 """What lies in the private folder of a turn."""
 
 PLACEHOLDERS = (
@@ -30,7 +31,7 @@ PLACEHOLDERS = (
 """What srt itself puts into the project, empty, where it isn't there, and leaves behind when it is killed."""
 
 _SHOWN = (
-    *("/dev", "/proc", "/sys", "/tmp", "/usr", "/etc"),  # noqa: S108
+    *("/dev", "/proc", "/sys", "/usr", "/etc"),
     *("/private", "/System", "/Library", "/Applications", "/cores"),  # of macOS
 )
 
@@ -78,15 +79,24 @@ def settings(
     """Give the settings; see :func:`files`."""
     shown = {*_SHOWN, *policy.system, *(name for name, _ in policy.links)}
     hidden = [each for each in top if each not in shown]
+    # Nothing can lie elsewhere than it does: what is borrowed is reached by the link at its place.
+    mounted = [each.source for each in policy.mounts]
+    mounted += [os.path.dirname(each.target) for each in policy.mounts if each.target != each.source]
+    written = [each.source for each in policy.mounts if each.writable]
     return {
         "network": {"allowedDomains": _hosts(policy), "deniedDomains": []},
         "filesystem": {
             "denyRead": [*dict.fromkeys((*hidden, policy.home, *policy.masked, *policy.private))],
-            "allowRead": [*dict.fromkeys((*policy.readable, *policy.writable, folder, *own))],
-            "allowWrite": [*dict.fromkeys((*policy.writable, os.path.join(folder, TEMPORARY)))],
+            "allowRead": [*dict.fromkeys((*policy.readable, *policy.writable, *mounted, *shown_of(folder), *own))],
+            "allowWrite": [*dict.fromkeys((*policy.writable, *written, os.path.join(folder, TEMPORARY)))],
             "denyWrite": [*policy.readonly],
         },
     }
+
+
+def shown_of(folder: str) -> list[str]:
+    """What of a turn's folder is seen in there: all of it would lie over its writable part, read-only."""
+    return [os.path.join(folder, each) for each in (SCRIPT, IGNORED, TEMPORARY, SOCKETS)]
 
 
 def environment(policy: Policy, folder: str) -> dict[str, str]:

@@ -27,11 +27,14 @@ KINDS: Mapping[str, str] = {
     "pocock": "bridge.setups.pocock.kind",
     "ralphy": "bridge.setups.ralphy.kind",
     "playbook": "bridge.setups.playbook.kind",
+    "script": "bridge.setups.script.kind",
 }
 """Name, as ``--setup`` takes it, to the module whose KIND it is."""
 
 PLAIN = "plain"
 """The kind of a folder that is nothing else."""
+SCRIPT = "script"
+"""The kind of whatever is run by its script."""
 GROUP = "ralph_bridge.setups"
 """The group of entry points: name of a kind to its object, such as ``mine = my_package:KIND``."""
 
@@ -56,5 +59,8 @@ def installations() -> dict[str, Installation]:
 
 def detect(folder: Path) -> list[Setup]:
     """Every setup that `folder` holds, in the order of the kinds; nearly always none or one."""
-    found = (each.detect(folder) for each in installations().values())
-    return [setup for setup in found if setup is not None]
+    kinds = installations().values()
+    found = [setup for each in kinds if not each.last and (setup := each.detect(folder)) is not None]
+    if any(not setup.bare for setup in found):
+        return found
+    return [setup for each in kinds if each.last and (setup := each.detect(folder)) is not None] or found

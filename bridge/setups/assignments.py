@@ -1,40 +1,53 @@
 """What a shell file of settings assigns: read as bash would take it, and never run. Pure.
 
-Lines that are plain assignments are read at once, others by tree-sitter-bash, which is imported for them alone. A
-value that only a shell could tell, and a line that is more than assignments, is reported with its line.
+A value that only a shell could tell says why; what is more than assignments (a command, ``if``) or no shell at all
+is reported with its line, and what such a statement assigns counts as what may be so or not.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.setups.shell_words import ONLY_BASH, Parameter, ShellSyntaxError, Text, Unknown, Word, WordReader
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from tree_sitter import Node, Parser
+LARGEST = 1_000_000
+"""Characters that the values of a file may come to, and its text."""
+MOST_LINES = 20_000
 
-_PLAIN = re.compile(r"""([A-Za-z_]\w*)=(?:"([^"\\$`]*)"|'([^']*)'|([\w./,:@%+#-]*))[ \t]*(?:[ \t]#.*)?""", re.ASCII)
+_ASSIGNS = re.compile(r"([A-Za-z_]\w*)(\[[^]\s]*\])?(\+?)=", re.ASCII)
+_GAP = re.compile(r"(?:[ \t]|\\\n)*")
+_BETWEEN = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)*")
+_LINE = re.compile(r"[^\n]*")
+_ENDS = frozenset({"", *"\n#;&|<>()"})
+_OPERATORS = re.compile(r"&&|\|\||\([ \t]*\)|;[;&]?|[&|<>()]+")
+_ASSIGNS_SOMEWHERE = re.compile(r"(?:^|[\s;&|({])([A-Za-z_]\w*)(?:\[[^]\s]*\])?\+?=(\S*)", re.ASCII | re.MULTILINE)
+_TILDE = re.compile(r"(^|:)~([^/:]*)(?=([/:]?))")
+_USER = re.compile(r"[\w.+-]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
-_PARAMETER = re.compile(rb"\$\{([A-Za-z_][A-Za-z0-9_]*)(?:\[([@*0-9]+)\])?(:?[-=+?])?")
-_LIVE_QUOTED = re.compile(r"`|\$[\w@*#?$!({'-]")
-_LIVE = re.compile(r"""[\s`;&|<>()'"]|\$[\w@*#?$!({'"-]""")
-"""What a shell would not take as it stands."""
-_BEGINS_NAME = re.compile("[A-Za-z_]")
-_IN_NAME = re.compile("[A-Za-z_0-9]")
-_EXPANDED = re.compile(r"[0-9({\['!@*#?$-]")
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_BRACES = re.compile(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
+_OPTION = re.compile(r"[-+][A-Za-z]+|--")
+_DECLARES = frozenset({"export", "readonly", "declare", "typeset"})
+_OF_THE_SHELL = re.compile(
+    r"BASH\w*|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH\w+|E?UID|PPID|SHLVL|GROUPS|FUNCNAME|DIRSTACK|PIPESTATUS|HISTCMD|_"
+    r"|OPTIND|OPTERR|IFS|PS4|SHELLOPTS"
+)
+_UNLESS_SET = frozenset({"PATH", "PWD", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "SHELL", "TERM"})
+_SPLIT = re.compile(r"[\s*?\[]")
+_PATTERN = re.compile(r"[*?\[{]")
 _NOTHING = frozenset({"", "none"})
-_MOST_LINES = 200
-"""Of one statement."""
+_PERHAPS = "only bash can tell whether it is assigned"
+_UNQUOTED = "what only bash understands, or a value that wants quotes"
+_MOST_FAULTS = 20
 
 
 class Problem(NamedTuple):
-    """What isn't data. `line`: where its statement begins, from 1."""
+    """A statement that isn't data. `line`: where it begins, from 1."""
 
     line: int
     what: str
@@ -48,12 +61,15 @@ class Assigned(NamedTuple):
         text: what stands there.
         line: where its statement begins, from 1.
         array: it is one, of which bash takes the first element alone.
+        why: why only bash could tell; "": the value is known. There may be `values` all the same, by which it would
+            be known if its statement ran.
     """
 
     values: tuple[str, ...] | None
     text: str
     line: int
     array: bool = False
+    why: str = ""
 
     @property
     def value(self) -> str | None:
@@ -78,363 +94,294 @@ class Assignments:
 
 
 def read_assignments(text: str, env: Mapping[str, str]) -> Assignments:
-    r"""Read a file.
+    r"""Read a file, within bounds: what lies behind the first :data:`LARGEST` characters is a problem.
 
-    >>> found = read_assignments('A="1 2"  # two\nB=${A}-${C:-3}\nD=$(id)\n', {})
-    >>> found.found["B"].value, found.problems[0]
-    ('1 2-3', Problem(line=3, what='a command substitution'))
+    >>> found = read_assignments('A="1 2"  # two\nB=${A}-${C:-3}\nD=$(id)\n', {}).found
+    >>> found["B"].value, found["D"].why
+    ('1 2-3', 'a command substitution')
     """
-    reader = _Reader(env)
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\r").split("\n")
-    at = 0
-    while at < len(lines):
-        at += reader.statement(lines, at)
+    reader = _Reader(text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\r"), env)
+    reader.read()
     return reader.result
 
 
 class _UnknownValue(Exception):
-    """Says what stands there."""
+    """Says why."""
 
 
-@cache
-def _parser() -> Parser:
-    import tree_sitter
-    import tree_sitter_bash
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+class _TooMuch(Exception):
+    """Says what there is too much of."""
 
 
-def _text(source: bytes) -> str:
-    return source.decode("utf-8", "surrogateescape")
+class _Assignment(NamedTuple):
+    name: str
+    subscript: str
+    adds: bool
+    value: Word
+    elements: list[Word] | None  # of an array
+    text: str
 
 
-class _Reader:
+class _Reader(WordReader):
     """Goes through the statements, one after the other."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, text: str, env: Mapping[str, str]) -> None:
+        super().__init__(text)
         self.env = env
         self.result = Assignments()
         self.gone: set[str] = set()
-        self.line = 1
-        self.sure = True
-        self.braces = 0
-        self.source = b""
+        self.line, self.counted = 1, 0
+        self.sure = True  # False behind the first command: what follows may run or not
+        self.characters = 0
 
-    def statement(self, lines: list[str], at: int) -> int:
-        """Read the statement that begins in a line, and return how many lines it has."""
-        self.line, self.sure, self.braces = at + 1, True, 0
-        line = lines[at]
-        if not line.strip() or line.lstrip(" \t").startswith("#"):
-            return 1
-        if (plain := _PLAIN.fullmatch(line)) is not None:
-            self._set(plain[1], (plain[2] or plain[3] or plain[4] or "",), line.partition("=")[2])
-            return 1
-        if "\0" in line:
-            self._problem("a NUL byte")
-            return 1
-        text = line
-        for end in range(at + 1, min(len(lines), at + _MOST_LINES) + 1):
-            if _CONTINUED.search(text) and end < len(lines) and _open_quote(text) not in ("'", "#"):
-                text = text[:-1] + lines[end]
-                continue
-            tree = self._parse(text)
-            if not tree.has_error:
-                self._statements(tree)
-                return end - at
-            text += "\n" + "".join(lines[end : end + 1])
-        self._problem(_why(line))
-        self._perhaps(self._parse(line))
-        return 1
+    def read(self) -> None:
+        faults = 0
+        try:
+            if len(self.text) > LARGEST or self.text.count("\n") > MOST_LINES:
+                raise _TooMuch(f"more than {LARGEST:,} characters or {MOST_LINES:,} lines")
+            while self.take(_BETWEEN) and self.at < len(self.text):
+                start = self.at
+                self.line += self.text.count("\n", self.counted, start)
+                self.counted = start
+                try:
+                    self._statement()
+                except ShellSyntaxError as error:
+                    faults += 1
+                    if faults > _MOST_FAULTS:
+                        raise _TooMuch(f"more than {_MOST_FAULTS} errors of syntax") from error
+                    self._problem(str(error))
+                    self.at = start
+                    self.take(_LINE)
+                    self._lost(self.text[start : self.at], str(error))
+        except _TooMuch as error:
+            self._problem(str(error))
+            self._lost(self.text[self.counted :], str(error))
 
-    def _parse(self, text: str) -> Node:
-        self.source = _plainer(text).encode("utf-8", "surrogateescape")
-        return _parser().parse(self.source).root_node
+    def _lost(self, text: str, why: str) -> None:
+        """Nobody knows what the assignments in a text come to."""
+        for found in _ASSIGNS_SOMEWHERE.finditer(text):
+            self.result.found[found[1]] = Assigned(None, found[2], self.line, why=why)
 
     def _problem(self, what: str) -> None:
         self.result.problems.append(Problem(self.line, what))
 
-    def _statements(self, tree: Node) -> None:
-        first = self.line
-        for node in tree.children:
-            self.line = first + node.start_point[0]
-            if node.type in (";", "\n", "comment"):
-                continue
-            if self._statement(node):
-                continue
-            assigns = node.type == "command" and node.children[0].type == "variable_assignment"
-            what = "a command behind an assignment" if assigns else "a command, or what only bash understands"
-            what = "a syntax error" if node.type == ";;" else what
+    def _command(self, what: str = "a command, or what only bash understands") -> None:
+        if self.sure:
             self._problem(what)
-            self._perhaps(node)
-            self.sure = False  # of what stands behind it, too: `A=1 && exit`
-        self.line = first
+        self.sure = False
 
-    def _statement(self, node: Node) -> bool:
-        """Read one that is data; False: it is none."""
-        match node.type:
-            case "variable_assignment":
-                self._assign(node)
-            case "variable_assignments":
-                for child in node.named_children:
-                    self._assign(child)
-            case "declaration_command":
-                self._declaration(node)
-            case "unset_command":
-                self._unset(node)
-            case "command" if self._of(node.children[0]) == b":":
-                for child in node.named_children[1:]:
-                    self._evaluated(child)
-            case _:
-                return False
-        return True
+    # -- statements ----------------------------------------------------------------------------------
 
-    def _declaration(self, node: Node) -> None:
-        exports = self._of(node.children[0]) == b"export"
-        if self._of(node.children[0]) == b"local":
-            self._problem("what only bash understands")
-        for child in node.named_children:
-            word = _text(self._of(child))
-            if child.type == "variable_assignment":
-                word = self._assign(child)
-            elif child.type == "word" and re.fullmatch(r"-[axrgv]+", word):
-                exports = exports or "x" in word
+    def _statement(self) -> None:
+        start, items = self.at, list[_Assignment | Word]()
+        while self.take(_GAP) and self.char not in _ENDS:
+            items.append(self._item(items))
+        operator = self.take(_OPERATORS)
+        if "\0" in self.text[start : self.at]:
+            raise ShellSyntaxError("a NUL byte")
+        ends = operator[0] if operator else ""
+        if self.sure and ends not in ("", ";", "&&", "||"):
+            if ends[0] == ";" or (items and ends[0] in "()" and (ends != "()" or _bare(items[0]) is None)):
+                raise ShellSyntaxError("a syntax error" if ends[0] == ";" else _UNQUOTED)
+            self._command()
+        if self.sure and ends and not items:
+            raise ShellSyntaxError("a syntax error")
+        self._perform(items)
+        if ends in ("&&", "||"):
+            self._command()
+
+    def _item(self, items: list[_Assignment | Word]) -> _Assignment | Word:
+        takes = not self.sure or not items or isinstance(items[-1], _Assignment) or _bare(items[0]) in _DECLARES
+        if takes and (begun := self.take(_ASSIGNS)):
+            at = self.at
+            elements = self._elements() if self.char == "(" else None
+            value = () if elements is not None else self.word() or ()
+            return _Assignment(begun[1], begun[2] or "", bool(begun[3]), value, elements, self.text[at : self.at])
+        return self.word() or ()
+
+    def _elements(self) -> list[Word]:
+        self.at += 1
+        found: list[Word] = []
+        while self.take(_BETWEEN) and self.char != ")":
+            if (word := self.word()) is None:
+                raise ShellSyntaxError(_UNQUOTED if self.char else "an array that is not closed")
+            found.append(word)
+        self.at += 1
+        return found
+
+    def _perform(self, items: list[_Assignment | Word]) -> None:
+        given = [each for each in items if isinstance(each, _Assignment)]
+        words = [each for each in items if not isinstance(each, _Assignment)]
+        first = _bare(items[0]) if items and self.sure else None
+        if first in _DECLARES:
+            self._declare(first == "export", items[1:])
+            return
+        if first == "unset":
+            self._unset(words[1:])
+            return
+        if words and first != ":":
+            self._command("a command behind an assignment" if given else "a command, or what only bash understands")
+        for each in given:
+            self._assign(each)
+        for word in words:  # ``${NAME:=value}``
+            with suppress(_UnknownValue):
+                self._text(word)
+
+    def _declare(self, exports: bool, items: list[_Assignment | Word]) -> None:
+        doubted = takes_back = False
+        for each in items:
+            if isinstance(each, _Assignment):
+                why = ONLY_BASH if doubted or _BRACES.search(_shape(each.value)) else ""
+                self._assign(each, why=why)
+                name = each.name
+            elif _OPTION.fullmatch(name := _bare(each) or ""):
+                exports = exports or (name[0] == "-" and "x" in name)
+                takes_back = takes_back or "n" in name or name[0] == "+"
+                doubted = doubted or not {*name[1:]} <= {*"axrgnA-"}
                 continue
-            elif child.type != "variable_name":
+            elif not _NAME.fullmatch(name):
                 self._problem("no name where one belongs")
                 continue
-            if exports:
-                self.result.exported.add(word)
+            if exports and not takes_back:
+                self.result.exported.add(name)
+            elif takes_back:
+                self.result.exported.discard(name)
 
-    def _perhaps(self, node: Node) -> None:
-        """Read what a statement assigns that may run or not."""
-        self.sure = False
-        problems = len(self.result.problems)
-        for inner in _inside(node):
-            if inner.type == "variable_assignment":
-                self._assign(inner)
-            elif inner.type == "expansion":
-                self._evaluated(inner)
-        del self.result.problems[problems:]
+    def _unset(self, words: list[Word]) -> None:
+        for word in words:
+            if _NAME.fullmatch(name := _bare(word) or ""):
+                self.result.found.pop(name, None)
+                self.result.exported.discard(name)
+                self.gone.add(name)
+            elif name != "-v":
+                self._problem("no name where one belongs")
 
     # -- names ---------------------------------------------------------------------------------------
 
-    def _set(self, name: str, values: tuple[str, ...] | None, text: str, *, array: bool = False) -> None:
+    def _set(self, name: str, made: Assigned) -> None:
         found = self.result.found
-        made = Assigned(values, text, self.line, array)
-        if self.sure or made.value is None or made.value.strip().lower() not in _NOTHING or name not in found:
+        if self.sure:
             found[name] = made
             self.gone.discard(name)
-
-    def _unset(self, node: Node) -> None:
-        for child in node.named_children:
-            if child.type == "variable_name":
-                name = _text(self._of(child))
-                self.result.found.pop(name, None)
-                self.gone.add(name)
-            elif self._of(child) != b"-v":
-                self._problem("no name where one belongs")
+        elif made.value is None or made.value.strip().lower() not in _NOTHING or name not in found:
+            found[name] = made._replace(why=made.why or _PERHAPS)
+        else:
+            found[name] = found[name]._replace(why=_PERHAPS)
 
     def _get(self, name: str) -> tuple[str, ...]:
         if (known := self.result.found.get(name)) is not None:
             if known.values is None:
-                raise _UnknownValue("a value that only bash can tell")
+                raise _UnknownValue(ONLY_BASH)
             return known.values
-        return (self.env[name],) if name in self.env and name not in self.gone else ()
+        if name in self.gone:
+            return ()
+        if _OF_THE_SHELL.fullmatch(name) or (name in _UNLESS_SET and name not in self.env):
+            raise _UnknownValue(ONLY_BASH)
+        return (self.env[name],) if name in self.env else ()
 
-    def _assign(self, node: Node) -> str:
-        """Take in an assignment, and return the name."""
-        target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        text = "" if value is None else _text(self._of(value))
-        if target is None or not _NAME.fullmatch(_text(self._of(target))):
-            self._problem("what only bash understands")
-            return ""
-        name = _text(self._of(target))
-        array = value is not None and value.type == "array"
-        known = self.result.found.get(name)
+    def _assign(self, each: _Assignment, *, why: str = "") -> None:
+        known = self.result.found.get(each.name)
+        was_array = known is not None and known.array
         values: tuple[str, ...] | None = None
         try:
-            added = self._of(node.children[1]) == b"+="
-            before = self._get(name) if added else ()
-            array = array or (added and known is not None and known.array)
-            if value is not None and value.type == "array":
-                values = (*before, *self._array(value))
+            if why or each.subscript:
+                raise _UnknownValue(why or "an element of an array")
+            if each.elements is not None:
+                given = tuple(value for word in each.elements for value in self._element(word))
+                values = (*self._get(each.name), *given) if each.adds else given
             else:
-                values = ("".join(before[:1]) + self._value(value), *before[1:])
+                value = self._text(each.value)
+                before = self._get(each.name) if each.adds or was_array else ()
+                values = ("".join(before[:1]) + value if each.adds else value, *before[1:])
         except _UnknownValue as error:
-            self._problem(str(error))
-        self._set(name, values, text, array=array)
-        return name
+            why = str(error)
+        array = each.elements is not None or bool(each.subscript) or was_array
+        self._set(each.name, Assigned(values, each.text, self.line, array, why))
 
     # -- values --------------------------------------------------------------------------------------
 
-    def _of(self, node: Node) -> bytes:
-        return self.source[node.start_byte : node.end_byte]
-
-    def _value(self, node: Node | None) -> str:
-        """~ at its beginning and behind a colon is the home folder."""
-        if node is None:
-            return ""
-        value, raw, home = self._word(node), _text(self._of(node)), self.env.get("HOME", "")
-        if raw.startswith("~") and raw[1:2] in ("", "/", ":"):
-            value = home + value[1:]
-        if not any(sign in raw for sign in "'\"\\"):
-            value = re.sub(":~(?=[/:]|$)", lambda _found: f":{home}", value)
+    def _text(self, word: Word) -> str:
+        pieces = []
+        for number, part in enumerate(word):
+            match part:
+                case Unknown(why):
+                    raise _UnknownValue(why)
+                case Parameter():
+                    pieces.append(self._parameter(part))
+                case Text(text, quoted):
+                    plain = quoted or "~" not in text
+                    pieces.append(
+                        text if plain else self._home(text, first=not number, last=number + 1 == len(word))
+                    )
+        value = "".join(pieces)
+        self.characters += len(value)
+        if self.characters > LARGEST:
+            raise _TooMuch(f"values of more than {LARGEST:,} characters")
         return value
 
-    def _array(self, node: Node) -> Iterator[str]:
-        for child in node.named_children:
-            if self._of(child).startswith(b"["):
-                raise _UnknownValue("an array with keys")
-            if child.type != "comment":
-                yield self._word(child)
+    def _home(self, text: str, *, first: bool, last: bool) -> str:
+        """``~`` at the beginning of a word and behind a colon is the home folder."""
 
-    def _evaluated(self, node: Node) -> None:
-        try:
-            self._word(node)
-        except _UnknownValue as error:
-            self._problem(str(error))
+        def home(found: re.Match[str]) -> str:
+            behind = found[3] or (last and found.end() == len(text))
+            if not behind or (not found[1] and not first):
+                return found[0]
+            if found[2] and not _USER.fullmatch(found[2]):
+                return found[0]
+            if found[2]:
+                raise _UnknownValue(ONLY_BASH)
+            given = self._get("HOME")
+            if not given:
+                raise _UnknownValue(ONLY_BASH)
+            return found[1] + given[0]
 
-    def _word(self, node: Node, *, quoted: bool = False) -> str:
-        text = _text(self._of(node)).lstrip() if "expansion" in node.type else _text(self._of(node))
-        match node.type:
-            case "word" | "number" | "string_content" | "brace_expression" | "regex" | "extglob_pattern":
-                return self._literal(text, quoted=quoted)
-            case "concatenation":
-                return self._pieces(node, node.start_byte, node.end_byte, quoted=quoted)
-            case "string":
-                return self._pieces(node, node.start_byte + 1, node.end_byte - 1, quoted=True)
-            case "translated_string":
-                return self._word(node.named_children[0])
-            case "raw_string" | "ansi_c_string":
-                return text if quoted else text[1:-1] if text[0] == "'" else _ansi(text[2:-1])
-            case "simple_expansion" if named := _NAME.match(text, 1):
-                return "".join(self._get(named[0])[:1]) + text[named.end() :]
-            case "expansion":
-                return self._expansion(node, quoted=quoted)
-        substitutes = node.type in ("command_substitution", "arithmetic_expansion")
-        raise _UnknownValue("a command substitution" if substitutes else "a value that only bash can tell")
+        return _TILDE.sub(home, text)
 
-    def _pieces(self, node: Node, start: int, end: int, *, quoted: bool) -> str:
-        """What stands between two places of a node: children, and text as it is."""
-        pieces, at = [], start
-        for child in node.named_children:
-            if at <= child.start_byte and child.end_byte <= end:
-                begun = self._begin(child)
-                pieces.append(self._literal(_text(self.source[at:begun]), quoted=quoted))
-                pieces.append(self._word(child, quoted=quoted))
-                at = child.end_byte
-        return "".join([*pieces, self._literal(_text(self.source[at:end]), quoted=quoted)])
+    def _element(self, word: Word) -> tuple[str, ...]:
+        """What a word gives to an array."""
+        part = word[0]
+        if isinstance(part, Text) and not part.quoted and part.text.startswith("["):
+            raise _UnknownValue("an array with keys")
+        if len(word) == 2 and isinstance(word[1], Parameter) and word[1].subscript == "@" and word[1].quoted:
+            return () if word[1].operator else self._get(word[1].name)
+        if _PATTERN.search(_shape(word)):
+            raise _UnknownValue(ONLY_BASH)
+        value = self._text(word)
+        bare = [each for each in word if isinstance(each, Parameter) and not each.quoted]
+        if bare and (not value or any(_SPLIT.search(self._parameter(each)) for each in bare)):
+            raise _UnknownValue(ONLY_BASH)  # it is split into words, or stands for files
+        return (value,)
 
-    def _literal(self, text: str, *, quoted: bool) -> str:
-        escaped = r'\\([$`"\\\n])' if quoted else r"\\(.)"
-        live = _LIVE_QUOTED if quoted or self.braces else _LIVE
-        if live.search(re.sub(escaped, "", text, flags=re.DOTALL)):
-            raise _UnknownValue("what only bash understands, or a value that wants quotes")
-        return re.sub(escaped, lambda found: found[1].strip("\n"), text, flags=re.DOTALL)
-
-    def _begin(self, node: Node) -> int:
-        """Where a node begins: in double quotes the parser gives an expansion the blanks before it."""
-        text = self._of(node)
-        return node.end_byte - len(text.lstrip()) if "expansion" in node.type else node.start_byte
-
-    def _expansion(self, node: Node, *, quoted: bool) -> str:
-        """``${NAME}``, and with what to take where it is unset or empty."""
-        begun = self._begin(node)
-        found = _PARAMETER.match(self.source[begun : node.end_byte])
-        if found is None or (found[3] is None and found.end() != node.end_byte - begun - 1):
-            raise _UnknownValue("a value that only bash can tell")
-        name, index, operator = (_text(part or b"") for part in found.groups())
-        values = self._get(name)
-        value = "".join(values[:1])
-        if index:
-            value = " ".join(values) if index in "@*" else "".join(values[int(index) : int(index) + 1])
-        if not operator:
+    def _parameter(self, each: Parameter) -> str:
+        """``$NAME``, with what to take where it is unset or empty."""
+        values = self._get(each.name)
+        if each.subscript in ("@", "*"):
+            value, missing = " ".join(values), not values
+        else:
+            at = int(each.subscript or 0)
+            value, missing = "".join(values[at : at + 1]), len(values) <= at
+        if not each.operator:
             return value
-        self.braces += 1
-        other = self._pieces(node, begun + found.end(), node.end_byte - 1, quoted=quoted)
-        self.braces -= 1
-        unset = not (values or name in self.result.found) or (operator[0] == ":" and not value)
-        if operator[-1] == "+":
-            return "" if unset else other
-        if operator[-1] == "?" and unset:
-            raise _UnknownValue(f"{name} is not set, and has to be")
-        if operator[-1] == "=" and unset:
-            self._set(name, (other,), other)
-        return other if unset else value
+        missing = missing or (each.operator[0] == ":" and not value)
+        if each.operator[-1] == "+":
+            return "" if missing else self._text(each.word)
+        if not missing:
+            return value
+        if each.operator[-1] == "?":
+            raise _UnknownValue(f"{each.name} is not set, and has to be")
+        if each.operator[-1] == "-":
+            return self._text(each.word)
+        self._assign(_Assignment(each.name, each.subscript, False, each.word, None, ""))
+        return "".join(self._get(each.name)[:1])
 
 
-def _inside(node: Node) -> Iterator[Node]:
-    """The node and all that is in it, an assignment as one."""
-    yield node
-    if node.type != "variable_assignment":
-        for child in node.named_children:
-            yield from _inside(child)
+def _bare(item: _Assignment | Word) -> str | None:
+    """What a word says that has nothing but text without quotes."""
+    if isinstance(item, _Assignment):
+        return None
+    return None if "\0" in (text := _shape(item)) else text
 
 
-def _with_quotes(text: str) -> Iterator[tuple[str, str]]:
-    """Give each sign of a text, with what is escaped as one, and the quote that it stands in (# in a comment)."""
-    quote, before = "", "\n"
-    for sign in re.findall(r"\\.|[^\\]|\\$", text, re.DOTALL):
-        yield sign, quote
-        if quote == "#":
-            quote = "" if sign == "\n" else quote
-        elif quote:
-            quote = "" if sign[0] == quote or (quote == "'" and sign == "\\'") else quote
-        elif sign in ("'", '"') or (sign == "#" and before in " \t\n;"):
-            quote = sign
-        before = sign
-
-
-def _open_quote(text: str) -> str:
-    """Give the quote that is open at the end of a text, # in a comment, or ''."""
-    *_, (_, quote) = _with_quotes(f"{text} ")
-    return quote
-
-
-def _plainer(text: str) -> str:
-    """Write with quotes what is escaped or looks like a sign, and names in braces: the parser mistakes some."""
-    signs = [*_with_quotes(text), ("\n", "")]
-    pieces, before, named = [], "", False
-    for (sign, quote), (after, _) in pairwise(signs):
-        piece = sign
-        if named and not _IN_NAME.match(sign):
-            named = False
-            pieces.append("}")
-        if not quote and sign[0] == "\\" and sign[1:] not in ("", "\n"):
-            piece = f'"{sign[1]}"' if sign[1] == "'" else f"'{sign[1]}'"
-        elif not quote and sign == "$" and after == '"':  # a text to be translated, which nobody does
-            piece = ""
-        elif not quote and sign == "$" and before != "$" and _BEGINS_NAME.match(after):
-            named, piece = True, "${"
-        elif not quote and sign == "#" and before == "=":
-            piece = "'#'"
-        elif not quote and sign == "$" and before != "$" and not _EXPANDED.match(after):
-            piece = "'$'"
-        pieces.append(piece)
-        before = sign if sign in "$=" else ""
-    return "".join([*pieces, "}" if named else ""])
-
-
-def _ansi(text: str) -> str:
-    def one(found: re.Match[str]) -> str:
-        sign = found[1]
-        if sign.isalnum() and sign not in _ANSI:
-            raise _UnknownValue("a value that only bash can tell")
-        return _ANSI.get(sign, sign)
-
-    return re.sub(r"\\(.)", one, text, flags=re.DOTALL)
-
-
-def _why(line: str) -> str:
-    """Say what keeps a statement from being one."""
-    bare = re.sub(r"""\\.|'[^']*'""", "", line)
-    if "`" in bare or "$(" in bare:
-        return "a command substitution"
-    bare = re.sub(r'"[^"]*"', "", bare)
-    if "'" in bare or '"' in bare:
-        return "a quote that is not closed"
-    if bare.count("${") > bare.count("}"):
-        return "a brace that is not closed"
-    if re.search(r"=\([^)]*$", bare):
-        return "an array that is not closed"
-    return "a syntax error" if ";;" in bare else "what only bash understands, or a value that wants quotes"
+def _shape(word: Word) -> str:
+    """A word's text without quotes, with a NUL for each other part."""
+    return "".join(each.text if isinstance(each, Text) and not each.quoted else "\0" for each in word)

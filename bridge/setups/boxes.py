@@ -7,15 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge import telemetry
+from bridge.files import close
+from bridge.git.immune import distrust
 from bridge.sandbox.box import Box
 from bridge.sandbox.settings import wishes
+from bridge.sandbox.temporary import keep_apart
+from bridge.setups import detect, kinds
 from bridge.setups.dot_ralph.folder import OF_LOOPS
+from bridge.setups.projects import state_folders
+from bridge.setups.standin import kept
 from bridge.setups.unserved import AskedBox, asked_box
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from bridge.sandbox.settings import Wishes
     from bridge.setups.options import RunOptions
 
 OPTIONS = ("sandbox", "sandbox_write", "sandbox_env", "sandbox_network", "sandbox_image")
@@ -43,7 +50,36 @@ def box_of(
     """
     env = os.environ if env is None else env
     asks = asked_box(project, env, given=options.settings) if asks is None else asks
-    wanted = wishes(
+    wanted = _wanted(options, env, asks)
+    if not wanted.boxed:
+        return None
+    if telemetry.wanted(options.telemetry, os.environ):
+        wanted = replace(wanted, env=(*wanted.env, *telemetry.IN_BOX))
+    named = (
+        each for each in (options.driver, options.agent, options.prompt) if each and (project / each).is_file()
+    )
+    distrust(project)
+    keep_apart(project)
+    believed = dict.fromkeys(filter(None, (*protected, *named, *_of_others(project))))
+    signs, marks = signs_of_kinds()
+    box = Box(project, asks.narrowed(wanted), tuple(believed), signs, marks, env)
+    close(project)
+    if not options.dry_run:
+        box.require(env)
+    return box
+
+
+def is_boxed(project: Path, options: RunOptions, env: Mapping[str, str]) -> bool:
+    """Whether turns are to run in a box.
+
+    Raises:
+        ConfigurationError: a value that can't be used.
+    """
+    return _wanted(options, env, asked_box(project, env, given=options.settings)).boxed
+
+
+def _wanted(options: RunOptions, env: Mapping[str, str], asks: AskedBox) -> Wishes:
+    return wishes(
         env,
         provider=options.sandbox,
         write=options.sandbox_write,
@@ -52,26 +88,27 @@ def box_of(
         image=options.sandbox_image,
         project_asks=asks.provider,
     )
-    if not wanted.boxed:
-        return None
-    if telemetry.wanted(options.telemetry, os.environ):
-        wanted = replace(wanted, env=(*wanted.env, *telemetry.IN_BOX))
-    named = (
-        each for each in (options.driver, options.agent, options.prompt) if each and (project / each).is_file()
-    )
-    believed = dict.fromkeys(filter(None, (*protected, *named, *_of_others(project))))
-    box = Box(project, asks.narrowed(wanted), tuple(believed), env)
-    if not options.dry_run:
-        box.require(env)
-    return box
 
 
 def _of_others(project: Path) -> Iterator[str]:
     """What further loops believe that a project has or could have: a turn of one could write it for the next."""
-    from bridge.setups import detect, kinds
-    from bridge.setups.projects import state_folders
-
     for folder in state_folders(project):
         yield from (os.path.join(os.path.relpath(folder, project), name) for name in OF_LOOPS)
     for setup in detect(project):
         yield from kinds()[setup.name].protected(project, setup.home)
+        for path in (setup.controller, kept(setup.controller)):  # which `eject` and a stand-in start
+            yield os.path.relpath(path, project.resolve())
+
+
+def signs_of_kinds() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What would make a project another kind's, at its top: the first of each group that is no plan and no state,
+    and the original behind a stand-in; and what marks a kind, in whichever folder."""
+    signs: list[str] = []
+    for kind in kinds().values():
+        loose = (*kind.plan.files, *kind.folders, *kind.appended, *kind.carried, *kind.own_per_task)
+        for group in (*kind.signs, *kind.marks):
+            names = (each for each in group if not any(f"{name}/".startswith(f"{each}/") for name in loose))
+            signs += [each for name in [*names][:1] for each in (name, f"{name}.original")]
+        signs += kind.scripts
+    marks = dict.fromkeys(name for kind in kinds().values() for group in kind.marks for name in group)
+    return tuple(dict.fromkeys(signs)), tuple(marks)

@@ -8,7 +8,7 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from bridge.clis import find_cli
@@ -20,8 +20,7 @@ from bridge.turn.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from bridge.loop.crew import Candidate, Reserves
-    from bridge.loop.settings import LoopSettings
+    from bridge.loop.settings import Candidate, LoopSettings, Reserves
     from bridge.setups.options import RunOptions
     from bridge.turn.agent import AgentTool
     from bridge.turn.driver import DriverTool
@@ -195,7 +194,7 @@ def reserves_of(
     Raises:
         ConfigurationError: a value that makes no sense.
     """
-    from bridge.loop.crew import Reserves  # what it needs costs every command that has these options its start
+    from bridge.loop.settings import Reserves
 
     env = os.environ if env is None else env
     asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in RESERVES}
@@ -227,7 +226,7 @@ def candidate(spec: ToolSpec, env: Mapping[str, str], *, reads_only: bool = Fals
     Raises:
         ConfigurationError: it says what can't be.
     """
-    from bridge.loop.crew import Candidate
+    from bridge.loop.settings import Candidate
 
     own = tool_settings(env, spec)
     return Candidate(
@@ -250,7 +249,7 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
     Raises:
         bridge.errors.BridgeError: it can't be loaded, or its CLI isn't there.
     """
-    loop = replace(loop, arguments=(), stdin=False, model=spec.model)
+    loop = replace(loop, stdin=False, model=spec.model)
     given = "" if reads_only else own.prompt  # a review has its own
     if given and not (loop.project / given).is_file():
         raise ConfigurationError(
@@ -262,25 +261,26 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
             from bridge.setups.plain.opening import agent_of
             from bridge.turn.agent import AgentTool
 
-            with agent_of(loop.project, spec.script, own.set, timeout=loop.hook_seconds) as agent:
+            with agent_of(
+                loop.project, spec.script, own.set, timeout=loop.hook_seconds, boxed=loop.box is not None
+            ) as agent:
                 tool = AgentTool(agent, loop)
                 tool.require_program()
                 yield Guest(tool, spec.name, Path(folder), prompt=given)
             return
         from bridge.driver import Driver
-        from bridge.process.argv import resolve
         from bridge.setups.dot_ralph.folder import locate
-        from bridge.turn.driver import DriverTool, build_command
+        from bridge.setups.plain.opening import require_driver
+        from bridge.turn.driver import DriverTool
 
         folders: Sequence[Path] = locate(loop.project).all_drivers
         settings = {"PROMPT_FILE": loop.prompt, **own.globals}
         if reads_only:
             settings["CLAUDE_ALLOWED_TOOLS"] = _READING
-        with Driver.load(spec.script, folders=folders, cwd=loop.project, settings=settings) as driver:
-            with NamedTemporaryFile(dir=folder) as prompt:
-                argv = build_command(driver, loop, prompt.name).argv
-            if not (loop.box and loop.box.has_programs):
-                resolve(argv, cwd=loop.project, env=loop.environment)
+        with Driver.load(
+            spec.script, folders=folders, cwd=loop.project, settings=settings, boxed=loop.box is not None
+        ) as driver:
+            require_driver(driver, loop)
             name = replace(spec, model="").name
             tool_of = DriverTool(driver, loop, name)
             yield Guest(tool_of, spec.name, Path(folder), prompt=given, reads_only=reads_only)

@@ -11,7 +11,7 @@ from bridge.setups.crew import candidate, parse_tool
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.gates import Gating
+    from bridge.loop.settings import Gating
     from bridge.setups.options import RunOptions
 
 OPTIONS = ("check", "check_every_turn", "check_minutes", "review", "review_every", "review_rounds")
@@ -31,8 +31,7 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     Raises:
         ConfigurationError: a value that makes no sense.
     """
-    from bridge.loop.gates import SECONDS, Gating  # what they need costs every command with these options its start
-    from bridge.loop.review import ROUNDS, Reviewing
+    from bridge.loop.settings import CHECK_SECONDS, REVIEW_ROUNDS, Gating, Reviewing
 
     env = os.environ if env is None else env
     asked = {name: getattr(options, name) for name in VARIABLES}
@@ -53,11 +52,11 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     minutes, spec = options.check_minutes, parse_tool(tool, "--review") if tool else None
     review = None
     if spec is not None:
-        every, rounds = options.review_every or 0, options.review_rounds or ROUNDS
+        every, rounds = options.review_every or 0, options.review_rounds or REVIEW_ROUNDS
         review = Reviewing(tool=candidate(spec, env, reads_only=True), every=every, rounds=rounds)
     return Gating(
         review=review,
         check=check,
         every_turn=options.check_every_turn,
-        seconds=SECONDS if minutes is None else minutes * 60,
+        seconds=CHECK_SECONDS if minutes is None else minutes * 60,
     )

@@ -81,6 +81,7 @@ class Installation(NamedTuple):
         adopted: finds one by its stand-in alone, whatever has become of the rest; None: there is no such sign.
         nearly: finds one that is nearly whole, whose own checks say best what it lacks; None: nothing does that.
         refuse: raises ConfigurationError for a folder that shows the kind in a form of which nothing can be run.
+        last: it counts only where no other kind, bare ones aside, is recognised or refused.
     """
 
     detect: Callable[[Path], Setup | None]
@@ -90,6 +91,7 @@ class Installation(NamedTuple):
     adopted: Callable[[Path, bool], Setup | None] | None = None
     nearly: Callable[[Path], Setup | None] | None = None
     refuse: Callable[[Path], None] | None = None
+    last: bool = False
 
 
 class PlannedTask(NamedTuple):
@@ -98,6 +100,7 @@ class PlannedTask(NamedTuple):
     Attributes:
         line: its own, which `needs` of others mean. heading: its title's line. text: all of it.
         section, section_heading: the number and the title of the section that it stands in.
+        unknown: a sentence about each need that names no task.
     """
 
     line: int
@@ -106,6 +109,7 @@ class PlannedTask(NamedTuple):
     needs: tuple[int, ...]
     section: int
     section_heading: str
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +126,9 @@ class PlanKind:
         alone: gives such a plan with one task only, from the plan ('': there is none), headings (else words), and
             what came before.
         asks: how one task becomes the only one of a loop: by the plan, by the words of the task, by the words of a
-            controller, or by a prompt that asks for a promise.
+            controller, or by what the calls of its script get beside their prompt: plan and words; without a script
+            by a prompt that asks for a promise.
+        prompts: files with what stands in front of such a prompt, relative to the project; the first counts.
     """
 
     files: tuple[str, ...]
@@ -132,7 +138,8 @@ class PlanKind:
     planned: Callable[[str, str], Sequence[PlannedTask] | None] | None = None
     ticked: Callable[[str, Collection[str]], tuple[str, list[str]]] | None = None
     alone: Callable[[str, Collection[str], str, str], str] | None = None
-    asks: Literal["plan", "task", "words", "prompt"] = "plan"
+    asks: Literal["plan", "task", "words", "script"] = "plan"
+    prompts: tuple[str, ...] = ()
 
 
 class Older(NamedTuple):
@@ -175,6 +182,11 @@ class Opened(ABC):
         """Of a loop that a live view shows on a terminal: how many it may make; None: others."""
         return None
 
+    @property
+    def prints(self) -> bool:
+        """Whether what it prints is its own, and its events are only told of."""
+        return False
+
     @abstractmethod
     def events(self) -> Generator[LoopEvent, None, None]:
         """Run it."""
@@ -190,10 +202,6 @@ class Opened(ABC):
             ConfigurationError: it shows nothing.
         """
         raise ConfigurationError("dry_run does not apply to this loop")
-
-    def state_files(self) -> tuple[str, Sequence[str]]:
-        """Give the folder of its state, and files of it that git should ignore; empty: nothing is to be said."""
-        return "", ()
 
     def breaker_is_open(self, end: LoopEnded) -> bool:
         """Say whether it has ended by a circuit breaker that ``reset`` closes."""
@@ -218,6 +226,8 @@ class SetupKind:
         page: in docs/, without ``.md``.
         folders: in which a loop of it may hold its lock, relative to the project.
         signs: files of which all of a group make a folder a project.
+        scripts: files, or patterns with a ``*``, relative to the project, that may be what a loop of it runs.
+        is_project: says whether what is in a folder makes it a project, where no name does; None: nothing does.
         marks: files, or patterns with a ``*``, of which all of a group show that a folder ``.ralph``, or the
             project around it, is this kind's and nobody else's.
         options: of :data:`bridge.setups.options.OPTIONS`, which not every kind has.
@@ -241,8 +251,6 @@ class SetupKind:
         appended: files that tasks append to, likewise: a merge keeps what all of them wrote.
         carried: what one loop hands to the next, such as a session, likewise: of tasks that follow each other in
             one project, each has its own.
-        prompt: what its loop would send in its first turn; raises ConfigurationError. None: there is nothing to
-            stand in front of a swarm's task.
         endless: it has no limit of iterations by default.
         installation: how it is recognised; None: it is what people ask for, or what is left.
         begun: says whether one goes on by itself in a folder that is nothing else; None: none does.
@@ -261,6 +269,8 @@ class SetupKind:
     page: str
     folders: tuple[str, ...]
     signs: tuple[tuple[str, ...], ...] = ()
+    scripts: tuple[str, ...] = ()
+    is_project: Callable[[Path], bool] | None = None
     marks: tuple[tuple[str, ...], ...] = ()
     options: frozenset[str]
     settings: Callable[[], Sequence[SettingKey]] | None = None
@@ -280,7 +290,6 @@ class SetupKind:
     own_per_task: tuple[str, ...] = ()
     appended: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
-    prompt: Callable[[Path, RunOptions], bytes] | None = None
     endless: bool = False
     installation: Installation | None = None
     begun: Callable[[Path], bool] | None = None

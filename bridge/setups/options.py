@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.errors import ConfigurationError
 from bridge.loop.caps import VARIABLES, Caps
+from bridge.options import UNITS, in_units
 from bridge.resources import as_given, os_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bridge.process.program import Graces
     from bridge.setups.model import Setup, SetupKind
     from bridge.setups.settings import GivenOption
 
@@ -26,7 +28,7 @@ class Option:
         flag: what it is called on the command line; '': it is for programs.
         metavar: its value in ``--help``. help: its line there.
         least: the least number. above: it has to be more than that. None: there is no such bound.
-        unit: of the number, for people.
+        unit: of the number; with one of `bridge.options.UNITS` a Python caller may give a timedelta.
         optional: None is as if it were not given.
         python: `Loop.open` has it.
         as_text: on the command line it is any text, which is checked with the settings of the kind.
@@ -55,16 +57,22 @@ class Option:
 
     @property
     def annotation(self) -> str:
-        return f"{self.type} | None" if self.optional else self.type
+        kind = f"{self.type} | timedelta" if self.unit in UNITS else self.type
+        return f"{kind} | None" if self.optional else kind
+
+    def number(self, value: Any) -> Any:
+        """Give a duration in the unit of the option, any other value as it is."""
+        return in_units(value, self.unit) if self.unit in UNITS else value
 
     def check(self, value: Any) -> None:
+        given, value = value, self.number(value)
         if value is None:
             return
+        unit = f" of {self.unit}" if self.unit else ""
         if self.least is not None and not value >= self.least:
-            raise ConfigurationError(f"{self.name} is {value!r}, expected a number from {self.least:g}")
+            raise ConfigurationError(f"{self.name} is {given!r}, expected a number{unit} from {self.least:g}")
         if self.above is not None and not value > self.above:
-            unit = f" of {self.unit}" if self.unit else ""
-            raise ConfigurationError(f"{self.name} is {value!r}, expected a number{unit} above {self.above:g}")
+            raise ConfigurationError(f"{self.name} is {given!r}, expected a number{unit} above {self.above:g}")
 
 
 def _option(default: Any, flag: str = "", metavar: str | None = None, text: str = "", **more: Any) -> Any:
@@ -107,18 +115,36 @@ class RunOptions:
         None, "--completion-promise", "TEXT", "Also stop when the assistant promises TEXT.")
     timeout: float | None = _option(
         None, "--timeout", "MINUTES", "Time limit for each turn.", above=0, unit="minutes")
+    exit_grace: float | None = _option(
+        None, "--exit-grace", "SECONDS",
+        "How long the CLI may stay once it has answered, before it is ended; 0: any time.  [default: 5]", least=0,
+        unit="seconds")
+    max_silence: float | None = _option(
+        None, "--max-silence", "MINUTES", "End a turn that prints nothing for so long.", above=0, unit="minutes")
+    max_context: str | None = _option(
+        None, "--max-context", "PERCENT|TOKENS",
+        "Begin a fresh session when the context of the one that is carried on is so full, such as 80% or 120k.",
+        elsewhere="each turn begins a fresh session")
     retry_delay: float | None = _option(
         None, "--retry-delay", "SECONDS",
-        "Pause after a failed turn; doubled after each further one.  [default: 5; 30 in a bmalph setup]", least=0)
+        "Pause after a failed turn; doubled after each further one.  [default: 5; 30 in a bmalph setup]", least=0,
+        unit="seconds")
     max_failures: int | None = _option(
         None, "--max-failures", "N", "Stop after this many failed turns in a row; 0: never.", least=0)
     max_idle: int | None = _option(
         None, "--max-idle", "N",
-        "Stop after this many turns in a row that changed nothing; 0: never.  [default: 5; not where a"
-        " circuit breaker does that]", least=0, elsewhere="a circuit breaker does that")
-    resume: bool = _option(True, "--no-continue", None, "Start a new session in every iteration.")
+        "Stop after this many turns in a row that changed nothing; 0: never.  [default: 5; never for"
+        " a script, nor where a circuit breaker does that]", least=0, elsewhere="a circuit breaker does that")
+    resume: bool | None = _option(
+        None, "--continue/--no-continue", None,
+        "Go on in the session of the turn before, or start a new one in each turn.  [default: the setup's own; a"
+        " new one in a folder with a prompt alone]")
     allowed_tools: str | None = _option(
         None, "--allowed-tools", "LIST", 'The tools that the agent may use, such as "Read, Bash(make *)".')
+    script: str | None = _option(
+        None, "--script", "PATH",
+        "Run this script as it is, each of its calls of a coding CLI as a turn; words behind -- are its arguments.",
+        type=_PATH, completes="FILE")
     agent: str | None = _option(
         None, "--agent", "NAME|PATH",
         "The agent to use instead of a driver, by path or name.  [default in a ralph-loop setup: its AGENT]",
@@ -129,9 +155,10 @@ class RunOptions:
         None, "--tasks", "FILE", "The list of tasks: Markdown boxes, YAML or JSON (ralphy setup).",
         type=_PATH, completes="FILE")
     push: bool = _option(
-        True, "--no-push", None, "Don't push after each turn, where the setup's own script does.")
+        True, "--no-push", None, "Have what the project's script pushes stay here: its `git push` does nothing.")
     words: Sequence[str] = _option(())  # of a controller's command line
     task: str | None = _option(None)  # what is to be done, in words
+    prints: bool = False  # a script's output is that of this process
     process: bool = _option(
         False, "--process", None, "With plan: plan from the process specifications.", python=False)
     strict: bool = _option(
@@ -190,11 +217,18 @@ class RunOptions:
         return None if self.timeout is None else self.timeout * 60
 
     @property
+    def silence_seconds(self) -> float | None:
+        return None if self.max_silence is None else self.max_silence * 60
+
+    def graces(self, given: Graces) -> Graces:
+        return given if self.exit_grace is None else replace(given, answered=self.exit_grace)
+
+    @property
     def globals(self) -> dict[str, str]:
         """Globals for the script, as the shell side has text."""
         return {name: os_text(value) for name, value in self.settings.items()}
 
-    def script(self, name: Literal["driver", "agent"]) -> str | None:
+    def named(self, name: Literal["driver", "agent"]) -> str | None:
         """Return the driver or the agent that is asked for, a path so that it leads there from anywhere."""
         given: str | None = getattr(self, name)
         return None if given is None else os_text(as_given(given, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge import timestamps
@@ -65,7 +65,8 @@ def the_loop(project: Path, kind: str, setup: Setup | None = None) -> LoopPlace:
 
 def loop_at(project: Path, state: Path) -> LoopPlace | None:
     """The loop of a project whose state lies in that folder; None: it has none there."""
-    return next((each for each in _loops(project) if each.state == state), None)
+    found = next((each for each in _loops(project) if each.state == state), None)
+    return found and _as_recorded(found)
 
 
 def find_loop(project: Path) -> LoopPlace | None:
@@ -73,9 +74,21 @@ def find_loop(project: Path) -> LoopPlace | None:
     found = _loops(project)
     for each in found:
         if standing(each.state).running:
-            return each
+            return _as_recorded(each)
     last = max(found, key=lambda each: each.last_active)
-    return last if last.last_active else None
+    return _as_recorded(last) if last.last_active else None
+
+
+def _as_recorded(loop: LoopPlace) -> LoopPlace:
+    """The same, of the kind that its last run says, where that one keeps its state in this folder, too."""
+    run, every = read_run(loop.state), kinds()
+    if run is None or run.setup == loop.kind or run.setup not in every:
+        return loop
+    return (
+        loop
+        if every[run.setup].state(loop.project, None) != loop.state
+        else replace(loop, kind=run.setup, setup=None)
+    )
 
 
 def _loops(project: Path) -> list[LoopPlace]:
@@ -97,6 +110,7 @@ def overview(loop: LoopPlace, now: float) -> dict[str, Any]:
     ``session``: a session keeps it going), turn (under way, or the last one), tool, task (of several),
     holder{pid, since, command}, waiting{reason, detail, until}, look{kind (``check``, ``review``), by, since}
     (under way), aside (files of the user's that a task's loop, since killed, has put aside),
+    context{tokens, window, rotated} (of the session behind the last turn, where its CLI says so),
     ended{reason, at, detail} (of a killed one the reason is None, and `at` its last sign of life),
     last (the agent's last sentence while it is at work),
     messages and pause (what waits for its next turn, see :meth:`bridge.loop.inbox.Inbox.overview`).
@@ -156,6 +170,7 @@ def _common(where: Standing, written: float) -> dict[str, Any]:
             "command": holder.command if holder else None,
         },
         "waiting": pause and {"reason": pause.reason, "detail": pause.detail, "until": timestamps.iso(pause.until)},
+        "context": run and run.context and asdict(run.context),
         "look": look and {"kind": look.kind, "by": look.by, "since": timestamps.iso(look.since)},
         "ended": ended,
     }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.files import ANYWHERE, confine, open_file, stays_inside, usable
 from bridge.process.secrets import shown_words
-from bridge.setups import detect, installations, kinds
+from bridge.sandbox.record import forget, require_looked
+from bridge.setups import PLAIN, detect, installations, kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,12 +48,16 @@ def project_lock(folder: Path, project: Path) -> AbstractContextManager[Callable
     return one_loop(folder, project, others=_other_folders(folder, project))
 
 
-def active_run(folder: Path, project: Path, tool: str) -> ActiveRun:
-    """The run of this process, for the loop to hold; `tool` is what it runs, such as ``driver codex``."""
+def active_run(folder: Path, project: Path, tool: str, *, setup: str = "") -> ActiveRun:
+    """The run of this process, for the loop to hold; `tool` is what it runs, such as ``driver codex``.
+
+    `setup`: its kind, where others keep their state in the same folder.
+    """
     from bridge.loop.active import ActiveRun
 
     command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *shown_words(sys.argv[1:])]
-    return ActiveRun(folder, project, command=command, tool=tool, others=_other_folders(folder, project))
+    others = _other_folders(folder, project)
+    return ActiveRun(folder, project, command=command, tool=tool, others=others, setup=setup)
 
 
 def at_work(project: Path) -> int | None:
@@ -71,8 +77,8 @@ def at_work(project: Path) -> int | None:
 
 
 def reset(project: Path) -> list[str]:
-    """Close every open circuit breaker, drop exit signals that an earlier run has left, and put back what a task's
-    loop that was killed had put aside; say what was done.
+    """Close every open circuit breaker, drop exit signals that an earlier run has left, put back what a task's loop
+    that was killed had put aside, take what a turn in a box has left as it is; say what was done.
 
     Sessions, plans and counts of calls stay: none of them keeps a loop from starting.
 
@@ -86,7 +92,8 @@ def reset(project: Path) -> list[str]:
         )
     from bridge.loop.aside import Aside
 
-    back = [line for folder in state_folders(project) for line in Aside(project, folder).recover()]
+    back = forget(project)
+    back += [line for folder in state_folders(project) for line in Aside(project, folder).recover()]
     return back + [done for kind in kinds().values() if kind.reset is not None for done in kind.reset(project)]
 
 
@@ -121,8 +128,12 @@ def project_scripts() -> Folders:
     from bridge.setups.dot_ralph.folder import locate
 
     try:
+        require_looked(Path.cwd())
         folder = locate(project_above(Path.cwd()))
-    except (ConfigurationError, OSError):  # RALPH_DIR is odd; the working folder has been removed
+    except (
+        ConfigurationError,
+        OSError,
+    ):  # RALPH_DIR is odd; the working folder has been removed, or may hold anything
         return Folders()
     return Folders(folder.all_drivers, folder.agents)
 
@@ -132,7 +143,9 @@ def _has_loop(folder: Path) -> bool:
     # The loop's own folder, which holds its prompt or its controller, may look like a project with both at its top.
     if folder.name == ".ralph" or any(_is_place(folder, group) for group in groups):
         return False
-    return any(all((folder / name).exists() for name in group) for group in groups)
+    if any(all((folder / name).exists() for name in group) for group in groups):
+        return True
+    return any(kind.is_project(folder) for kind in kinds().values() if kind.is_project is not None)
 
 
 def _is_place(folder: Path, group: Sequence[str]) -> bool:
@@ -155,7 +168,7 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
     """The setup of `folder`; None when there is none and nothing asked for one.
 
     Args:
-        name: as ``--setup`` gives it; with one, there has to be such a setup.
+        name: as ``--setup`` gives it; with one, there has to be such a setup, unless it is the plain loop's.
         words: of a controller's command line; with any, there has to be some setup. One that is nearly whole will
             do then: its own checks say best what it lacks.
 
@@ -164,11 +177,15 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
             one of a form that can't be run.
     """
     known = installations()
+    if name == PLAIN:
+        return None
     if name is not None and name not in known:
-        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join(known)}")
+        raise ConfigurationError(f"--setup {name}: there is no such setup; known: {', '.join((*known, PLAIN))}")
     found = detect(folder) if name is None else [s for s in [known[name].detect(folder)] if s is not None]
     if len(found) > 1:
         raise ConfigurationError(_several(folder, found))
+    if name is None and not words and (not found or known[found[0].name].last):
+        _refuse(folder)
     if found:
         return found[0]
     if words:
@@ -176,13 +193,16 @@ def choose(folder: Path, name: str | None, words: Sequence[str] = ()) -> Setup |
             if each.nearly is not None and (setup := each.nearly(folder)) is not None:
                 return setup
     if name is None and not words:
-        for each in known.values():
-            if each.refuse is not None:
-                each.refuse(folder)
         return None
     asked = f"--setup {name}" if name else " ".join(words)
     lacks = "\n  ".join(f"{each}: {'; '.join(known[each].missing(folder))}" for each in ([name] if name else known))
     raise ConfigurationError(f"{asked}: {folder} holds no such setup\n  {lacks}")
+
+
+def _refuse(folder: Path) -> None:
+    for each in installations().values():
+        if each.refuse is not None:
+            each.refuse(folder)
 
 
 def _several(folder: Path, found: Iterable[Setup]) -> str:
@@ -191,6 +211,8 @@ def _several(folder: Path, found: Iterable[Setup]) -> str:
 
 
 _ENOUGH = 65_536
+_MOST_SCRIPTS = 20
+_ENDINGS = (".sh", ".py", ".mjs", ".js", ".zsh")
 _PLACES = (".ralph/PROMPT.md", "PROMPT.md")
 
 
@@ -204,7 +226,32 @@ def find_prompt(project: Path, option: str | None) -> str:
     if option and (project / option).is_dir():
         raise ConfigurationError(f"the prompt {option} is a directory\n  next: name a file with --prompt")
     looked = " and ".join(str(project / candidate) for candidate in candidates)
-    raise ConfigurationError(f"no prompt file: looked for {looked}\n  next: write one, or name one with --prompt")
+    raise ConfigurationError(
+        f"no prompt file: looked for {looked}\n"
+        "  next: write one, or name one with --prompt, or a script of yours with --script"
+    )
+
+
+def unread_scripts(project: Path) -> list[str]:
+    """Give the files of a project without a setup that are named as a loop's script and name a coding CLI, though
+    no call of one can be seen in them; the shortest name first.
+    """
+    from bridge.clis import known_clis
+
+    if detect(project):
+        return []
+    programs = "|".join(re.escape(name) for cli in known_clis().values() for name in cli.programs)
+    shells = [pattern for kind in kinds().values() for pattern in kind.scripts]
+    patterns = (each.removesuffix(".sh") + ending for ending in _ENDINGS for each in shells)
+    paths = dict.fromkeys(path for pattern in patterns for path in sorted(project.glob(pattern))[:_MOST_SCRIPTS])
+    found = []
+    for path in paths:
+        if path.is_file() and stays_inside(path, root=project):
+            with usable("a script"), open_file(path, root=ANYWHERE) as file:
+                text = file.read(_ENOUGH).decode("utf-8", "replace")
+            if re.search(rf"(?<![\w.-])(?:{programs})(?![\w-])", text):
+                found.append(os.path.relpath(path, project))
+    return sorted(found, key=len)
 
 
 def has_prompt(project: Path) -> bool:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from bridge.errors import ShellStartFailed
-from bridge.process import guardian
+from bridge.process import guardian, stopping
 from bridge.process.ladder import Watch, end_session, send
 from bridge.process.table import members
 from bridge.shell import environment, protocol
@@ -67,6 +67,8 @@ class _Wait(Enum):
     DEAD = auto()
     CUT = auto()
     """The channel is gone."""
+    ASKED = auto()
+    """The host wants the call to end."""
 
 
 class _Ended(Exception):
@@ -89,6 +91,10 @@ class Died(_Ended):
 
 class TimedOut(_Ended):
     """The deadline passed; `returncode` is None when bash survived (an interrupt was enough)."""
+
+
+class Interrupted(_Ended):
+    """The host has asked for it; `returncode` as of `TimedOut`."""
 
 
 class Flooded(_Ended):
@@ -197,6 +203,7 @@ class Coprocess:
         """Which descriptors of bash are copies of the host's stdin (0) and stderr (2)."""
         self._grace = start.grace
         self._alive = self._unfinished = False
+        self._at_work = self._asked = 0
         try:
             self.folder = os.path.abspath(tempfile.mkdtemp(prefix="ralph-bridge-"))
         except OSError as error:
@@ -304,7 +311,7 @@ class Coprocess:
             self._o.finish()
             self._e.finish()
             _ = self.overflow
-        self.number = number = self.number + 1
+        self.number = self._at_work = number = self.number + 1
         reply: bytes | bytearray = b""
         self._unfinished = True
         try:
@@ -335,6 +342,13 @@ class Coprocess:
             if not (isinstance(error, _Ended) or protocol.complete(reply, number, values)):
                 self._interrupt(bytearray(reply), values)
             raise
+        finally:
+            self._at_work = 0
+
+    def interrupt(self) -> bool:
+        """End the exchange of another thread; False when there is none."""
+        self._asked = number = self._at_work
+        return number > 0
 
     def more_loop(self) -> None:
         """Give bash a further copy of its loop, for one that something threw it out of."""
@@ -363,8 +377,8 @@ class Coprocess:
             for output in (self._o, self._e):
                 with contextlib.suppress(OSError):  # its folder is gone: seen below
                     undo.callback(os.close, output.hold_open())
-            state = self._pump(reply, values, end, limited=True)
-            if state in (_Wait.LATE, _Wait.FLOOD):
+            state = self._pump(reply, values, end, ladder=False)
+            if state in (_Wait.LATE, _Wait.FLOOD, _Wait.ASKED):
                 survived = self._interrupt(reply, values)
         if state == _Wait.WHOLE:
             return
@@ -372,7 +386,7 @@ class Coprocess:
             why = f"the bridge's private folder {self.folder} was removed or changed"
         if state in (_Wait.DEAD, _Wait.CUT):
             self.kill()
-        kind = {_Wait.LATE: TimedOut, _Wait.FLOOD: Flooded}.get(state, Died)
+        kind = {_Wait.LATE: TimedOut, _Wait.FLOOD: Flooded, _Wait.ASKED: Interrupted}.get(state, Died)
         ended = kind(self._o.finish(), self._e.finish(), None if survived else self._process.returncode)
         _ = self.overflow  # belongs to this exchange, not to the next
         self._unfinished = False
@@ -389,8 +403,10 @@ class Coprocess:
         ended.why = "the channel is full of what a script has written into it"
         raise ended
 
-    def _pump(self, reply: bytearray, values: bool, end: float | None, *, limited: bool = False) -> _Wait:
-        """Move bytes until the reply is whole, bash is dead, `end` has come, or (`limited`) output is too long."""
+    def _pump(self, reply: bytearray, values: bool, end: float | None, *, ladder: bool = True) -> _Wait:
+        """Move bytes until the reply is whole, bash is dead, or `end` has come; but while the `ladder` is climbed,
+        also until output is too long, or somebody wants the call to end.
+        """
         poll = select.poll()
         for fd in (self._r, self._o.fd, self._e.fd, *([self._end.fd] if self._end.fd >= 0 else [])):
             poll.register(fd, select.POLLIN)
@@ -402,8 +418,8 @@ class Coprocess:
                 return _Wait.WHOLE
             if dead:
                 return _Wait.DEAD
-            if limited and (self._o.overflow or self._e.overflow):
-                return _Wait.FLOOD
+            if not ladder and (over := self._over()) is not None:
+                return over
             now = time.monotonic()
             if now >= look:
                 if self._cut():
@@ -413,6 +429,12 @@ class Coprocess:
                 return _Wait.LATE
             wait = (look if end is None else min(look, end)) - now
             poll.poll(max(1.0, (wait if self._end.fd >= 0 else min(_TICK, wait)) * 1000))
+
+    def _over(self) -> _Wait | None:
+        stopping.look()
+        if self._o.overflow or self._e.overflow:
+            return _Wait.FLOOD
+        return _Wait.ASKED if self._asked == self.number else None
 
     def _take_in(self, reply: bytearray) -> None:
         self._o.drain()
@@ -449,11 +471,11 @@ class Coprocess:
                 (signal.SIGKILL, False),
                 (signal.SIGTERM, True),
             ):
-                pids = members(self.pid, without=self.jobs)
+                pids = [*members(self.pid, without=self.jobs)]
                 if not pids and not of_bash:
                     continue
-                if of_bash:
-                    pids.add(self.pid)
+                if of_bash:  # first: once its child has ended, it would go on with the hook until it hears of it
+                    pids.insert(0, self.pid)
                 send(step, pids)
                 send(signal.SIGCONT, pids)
                 state = self._pump(reply, values, time.monotonic() + self._grace)

@@ -23,7 +23,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
 
-from bridge.process import guardian
+from bridge.process import guardian, stopping
 from bridge.process.ladder import Watch, send
 from bridge.process.table import of_job
 
@@ -158,7 +158,8 @@ class Job:
                 if (left := (end - time.monotonic()) * 1000) <= 0:
                     return None
                 patience = left if patience is None else min(left, patience)
-            poll.poll(patience)
+            poll.poll(stopping.patience(patience))
+            stopping.look()
 
     def __iter__(self) -> Iterator[bytes]:
         while piece := self.read():
@@ -328,8 +329,8 @@ class Job:
             return self._copied(b"\n")
         return b""
 
-    def terminate(self) -> None:
-        """End it: INT, then TERM, then KILL for all that it has started, until none is left.
+    def terminate(self, *, interrupt: bool = True) -> None:
+        """End it: INT (if `interrupt`), then TERM, then KILL for all that it has started, until none is left.
 
         What it still writes meanwhile can be read afterwards.
         """
@@ -337,7 +338,8 @@ class Job:
             if not self._done:
                 self._descriptors.close_source()
                 self._descriptors.let_go("stdin")
-                self._ladder(((signal.SIGINT, self._grace), (signal.SIGTERM, self._grace)))
+                first = ((signal.SIGINT, self._grace),) if interrupt else ()
+                self._ladder((*first, (signal.SIGTERM, self._grace)))
                 self._relay()
                 self._errors = memoryview(b"")  # whoever reads them doesn't: that must not keep us
                 self._descriptors.let_go("stderr")

@@ -12,6 +12,7 @@ Counts come before elements, because ``printf '%s\\0' "${a[@]}"`` prints one NUL
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,6 +83,8 @@ def check_name(name: str) -> str:
     Raises:
         InvalidName: anything else, because names are put into code as they are.
     """
+    if not isinstance(name, str):
+        raise InvalidName(f"{name!r:.60} ({type(name).__name__}) is not a shell variable name, expected a str")
     if not (name.isascii() and name.isidentifier()):
         raise InvalidName(f"{name!r} is not a shell variable name (a letter or _, then letters, digits, _)")
     if name.startswith("__rb_"):
@@ -90,7 +93,9 @@ def check_name(name: str) -> str:
 
 
 def quote(text: str) -> str:
-    """`text` as one shell word; raises ValueNotAccepted for a NUL byte."""
+    """`text` as one shell word; raises ValueNotAccepted for a NUL byte, or what isn't a str."""
+    if not isinstance(text, str):
+        raise ValueNotAccepted(f"{text!r:.60} is {type(text).__name__}, expected str")
     if "\0" in text:
         raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
     # ASCII only: in a charset such as Shift-JIS a byte before it could swallow a backslash in double quotes.
@@ -101,13 +106,31 @@ def quote(text: str) -> str:
 
 def call(hook: str, arguments: Iterable[str]) -> str:
     """The command that calls a function, builtin or program. Quoting keeps aliases and keywords out."""
-    if not hook or not _BLANKS.isdisjoint(hook):
-        raise InvalidName(f"{hook!r} is not the name of a function or command")
+    if not isinstance(hook, str) or not hook or not _BLANKS.isdisjoint(hook):
+        raise InvalidName(f"{hook!r:.60} is not the name of a function or command")
     # One byte less than quotes: bash reads them one by one.
     command = "\\" + hook if hook.isidentifier() and hook.isascii() else quote(hook)
     if arguments:
-        command += " '" + "' '".join([w.replace("'", "'\\''") for w in arguments]) + "'"
+        try:
+            command += " '" + "' '".join([w.replace("'", "'\\''") for w in arguments]) + "'"
+        except (AttributeError, TypeError):
+            bad = next(each for each in arguments if not isinstance(each, str))
+            what = f"{hook}: the argument {bad!r:.60} is {type(bad).__name__}, expected str"
+            raise ValueNotAccepted(what) from None
     return command
+
+
+def check_names(names: object, of: str) -> Sequence[str]:
+    """Return `names`, a list (or other collection) of names of shell variables.
+
+    Raises:
+        InvalidName: one that is none.
+        ValueNotAccepted: a single str, whose letters would be taken for names, or what is no collection.
+    """
+    if isinstance(names, str | bytes) or not isinstance(names, Collection):
+        hint = f"{of}=[{names!r}]" if isinstance(names, str) else f"{of}=[NAME, ...]"
+        raise ValueNotAccepted(f"{of} is {names!r:.60} ({type(names).__name__}), expected a list of names: {hint}")
+    return [check_name(name) for name in names]
 
 
 def source(path: str, arguments: Sequence[str]) -> str:

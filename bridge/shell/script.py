@@ -5,17 +5,29 @@ from __future__ import annotations
 import os
 import stat
 
-from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable
+from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable, ValueNotAccepted
 
 MOST_BYTES = 4 * 1024 * 1024
 """Of a script: a thousand times what people write. bash, and whoever parses one, holds all of it in memory."""
 _SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
 
 
+def path_text(path: str | os.PathLike[str]) -> str:
+    """The text of a path; raises ValueNotAccepted for what is neither a str nor a path of str."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
+        raise ValueNotAccepted(f"{path!r:.60} is {type(path).__name__}, expected a path, as str or pathlib.Path")
+    return text
+
+
 def absolute(path: str | os.PathLike[str]) -> str:
-    """The absolute path; links stay. Raises ScriptNotFound: relative, and the working folder was removed."""
+    """The absolute path; links stay.
+
+    Raises:
+        ScriptNotFound: it is relative, and the working folder was removed.
+        ValueNotAccepted: it is neither a str nor a path of str.
+    """
     try:
-        return os.path.abspath(os.fspath(path))
+        return os.path.abspath(path_text(path))
     except FileNotFoundError as error:
         what = f"{os.fspath(path)} can't be found: the working folder has been removed; give an absolute path"
         raise ScriptNotFound(what) from error

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import threading
+import time
 import weakref
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
@@ -22,8 +25,9 @@ from bridge.errors import (
 )
 from bridge.log import logger
 from bridge.process import guardian
+from bridge.process.ask import outside
 from bridge.shell import protocol
-from bridge.shell.coprocess import Coprocess, Died, Flooded, TimedOut, private
+from bridge.shell.coprocess import Coprocess, Died, Flooded, Interrupted, TimedOut, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from bridge.shell.environment import Start
     from bridge.shell.jobs import Job
 
+    Timeout = float | timedelta | None
     Stdin = bytes | os.PathLike[str] | IO[bytes] | int | None
 
 
@@ -66,15 +71,31 @@ class Outputs(Protocol):
     def stderr(self) -> bytes: ...
 
 
+def seconds(timeout: float | timedelta | None, name: str = "timeout") -> float | None:
+    """Check what a caller gives as a time limit: seconds, a timedelta, or None for no limit.
+
+    Raises:
+        ValueNotAccepted: another type, or less than 0.
+    """
+    if isinstance(timeout, timedelta):
+        timeout = timeout.total_seconds()
+    if timeout is None or timeout == math.inf:
+        return None
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
+        what = f"{name} is {timeout!r:.60} ({type(timeout).__name__})"
+        raise ValueNotAccepted(f"{what}, expected seconds (0 or more), a timedelta, or None for no limit")
+    return timeout
+
+
 class BashSession:
     """A bash that is there whenever it is needed. `Shell` says what people may do with it."""
 
-    def __init__(self, start: Start, *, timeout: float | None, options: Sequence[str]) -> None:
+    def __init__(self, start: Start, *, timeout: Timeout, options: Sequence[str]) -> None:
         self._lock = threading.RLock()
         self._start = start
-        self._timeout = timeout
+        self._timeout = seconds(timeout)
         self._script: str | None = None  # sourced last: evidence in errors
-        self._options = tuple(protocol.check_name(option) for option in options)
+        self._options = tuple(protocol.check_names(options, "options"))
         self._closed = self._revived = False
         self.bash = start.bash
         self._jobs: weakref.WeakSet[Job] = weakref.WeakSet()
@@ -106,6 +127,18 @@ class BashSession:
             job.disown()
         self._process.disown()
 
+    def interrupt(self) -> bool:
+        """End the call that is under way, from another thread: it raises `HookInterrupted` there.
+
+        Within a quarter of a second INT goes to what it runs, then TERM and KILL; the shell goes on with its
+        state unless the error's `state_lost` says otherwise. Calls that wait for that one begin then. Jobs aren't
+        touched.
+
+        Returns:
+            Whether a call was under way; if not, nothing happens, now or later.
+        """
+        return self._process.interrupt()
+
     def close(self) -> None:
         """End bash in good order, with everything that it had started in its session. May be repeated."""
         with self._lock:
@@ -125,13 +158,40 @@ class BashSession:
 
     # -- the one way to bash -------------------------------------------------------------------------
 
+    def _lock_within(self, timeout: Timeout, hook: str, arguments: tuple[str, ...]) -> Timeout:
+        """Take the lock that another thread's call holds; return what is left of the time that the call has.
+
+        Raises:
+            HookTimeout: it was not to be had in that time, and nothing was run.
+        """
+        limit = self._timeout if timeout == UNSET else seconds(timeout)
+        if limit is None:
+            self._lock.acquire()
+            return None
+        begin = time.monotonic()
+        if not self._lock.acquire(timeout=min(limit, threading.TIMEOUT_MAX)):
+            what = f"{hook} was not begun within {limit:g} s: a call of another thread had this shell"
+            hint = "give each thread a Shell of its own, or the call more time (timeout=...)"
+            raise self._error(HookTimeout, what, hook, arguments, hint=hint)
+        return max(0.0, limit - (time.monotonic() - begin))
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """Have the lock in the block; what another thread's call keeps it for counts, as it does for a call."""
+        if not self._lock.acquire(blocking=False):
+            self._lock_within(UNSET, "an exchange with bash", ())
+        try:
+            yield
+        finally:
+            self._lock.release()
+
     def _run(
         self,
         hook: str,
         arguments: tuple[str, ...],
         wants: Sequence[str] = (),
         stdin: Stdin = None,
-        timeout: float | None = UNSET,
+        timeout: Timeout = UNSET,
         isolated: bool = False,
         setup: str = "",
         host_stderr: bool = False,
@@ -167,7 +227,7 @@ class BashSession:
         setup: str,
         command: str,
         wants: Sequence[str],
-        timeout: float | None = UNSET,
+        timeout: Timeout = UNSET,
         hook: str = "",
         arguments: tuple[str, ...] = (),
         values_wanted: bool | None = None,
@@ -198,9 +258,9 @@ class BashSession:
         return self._exchange(request, values_wanted, timeout, hook, arguments)
 
     def _exchange(
-        self, request: bytes, values: bool, timeout: float | None, hook: str, arguments: tuple[str, ...]
+        self, request: bytes, values: bool, timeout: Timeout, hook: str, arguments: tuple[str, ...]
     ) -> Answer:
-        limit = self._timeout if timeout == UNSET else timeout
+        limit = self._timeout if timeout == UNSET else seconds(timeout)
         try:
             done = self._process.exchange(request, values=values, timeout=limit)
         except Died as end:
@@ -209,6 +269,9 @@ class BashSession:
             what, lost = f"{hook} did not end within {limit:g} s", end.returncode is not None
             hint = "give the call more time (timeout=...), or find what it waits for"
             raise self._error(HookTimeout, what, hook, arguments, None, end, lost=lost, hint=hint) from None
+        except Interrupted as end:
+            what, lost = f"{hook} was interrupted by this program", end.returncode is not None
+            raise self._error(HookInterrupted, what, hook, arguments, None, end, lost=lost) from None
         except Flooded as end:
             raise self._flooded(hook, arguments, None, end, lost=end.returncode is not None) from None
         try:
@@ -260,7 +323,9 @@ class BashSession:
             return protocol.quote(self._write("i", stdin))
         if isinstance(stdin, os.PathLike):
             return protocol.quote(str(Path(stdin).absolute()))
-        assert stdin is not None
+        if stdin is None or not hasattr(stdin, "read"):
+            what = f"stdin is {stdin!r:.60} ({type(stdin).__name__}), expected bytes, a Path or a binary file"
+            raise ValueNotAccepted(what)
         path = self._write("i", b"")
         with open(path, "wb") as copy:
             shutil.copyfileobj(stdin, copy)
@@ -363,7 +428,10 @@ os.register_at_fork(after_in_child=_forked)
 def find_bash(bash: str | None) -> str:
     """The absolute path of a bash, by name or path; raises ShellStartFailed."""
     name = bash or os.environ.get("RALPH_BRIDGE_BASH") or "bash"
-    found = shutil.which(name)
+    here = os.devnull  # the working folder may be gone: no program lies in it then
+    with contextlib.suppress(OSError):
+        here = os.getcwd()
+    found = outside(name, os.environ, here) if "/" not in name else shutil.which(name)
     if found is None:
         raise ShellStartFailed(
             f"no bash: {name!r} is not an executable on PATH. Install bash, or say which one to use "

@@ -5,26 +5,38 @@ from __future__ import annotations
 import functools
 import os
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
-from bridge.shell import protocol, script, values
+from bridge.options import check_options, in_units
+from bridge.shell import consent, protocol, script, values
 from bridge.shell.environment import Start
 from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, BashSession, find_bash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import timedelta
 
     from bridge.shell.environment import Commands
     from bridge.shell.jobs import Errors, Input, Job, Tee
-    from bridge.shell.session import Answer, Stdin
+    from bridge.shell.session import Answer, Stdin, Timeout
     from bridge.shell.values import Plain, Snapshot, Value, Variable, VariableChanges
 
 
 _NOT_FOUND = 127
 _MOST_LISTED = 40  # functions in an error
-_NONE: Mapping[str, Value | None] = MappingProxyType({})
+
+
+_ANNOTATIONS = {
+    "bash": "str | None",
+    "env": "Mapping[str, str] | None",
+    "env_allow": "Sequence[str] | None",
+    "cwd": "str | os.PathLike[str] | None",
+    "grace": "float | timedelta",
+    "prefix": "Sequence[str]",
+    "output_limit": "int",
+}
+"""What `Shell` takes, as far as nothing else looks at its type."""
 
 
 class Reply(NamedTuple):
@@ -70,12 +82,12 @@ class Shell(BashSession):
         env: environment of bash instead of this process's.
         env_allow: names of the environment variables that bash may see; None for all of them.
         cwd: its working folder instead of this process's.
-        timeout: seconds for each call that doesn't say otherwise; None for no limit.
+        timeout: seconds, or a timedelta, for each call that doesn't say otherwise; None for no limit.
         output_limit: bytes of stdout and of stderr that one call may write (default 64 MiB).
         options: ``set -o`` options to turn on, such as ``errexit`` (as bmalph's controller has it),
             ``nounset``, ``pipefail``. Calls run in a condition, as the controllers call hooks, so errexit is
             visible in ``$-`` and does not act inside them.
-        grace: seconds between the rungs of the kill ladder (INT, TERM, KILL).
+        grace: seconds, or a timedelta, between the rungs of the kill ladder (INT, TERM, KILL).
         host_streams: let bash inherit copies of this process's stdin and stderr (see `start` and `call`). Without,
             the host passes on what a job writes to its stderr, which is then no terminal. Everything that
             scripts start inherits the copies, too.
@@ -97,14 +109,17 @@ class Shell(BashSession):
         env: Mapping[str, str] | None = None,
         env_allow: Sequence[str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
-        timeout: float | None = DEFAULT_TIMEOUT,
+        timeout: Timeout = DEFAULT_TIMEOUT,
         output_limit: int = 64 << 20,
         options: Sequence[str] = (),
-        grace: float = 0.5,
+        grace: float | timedelta = 0.5,
         host_streams: bool = False,
         commands: Commands | None = None,
         prefix: Sequence[str] = (),
     ) -> None:
+        named: dict[str, object] = {"bash": bash, "env": env, "env_allow": env_allow, "cwd": cwd}
+        named |= {"grace": grace, "prefix": prefix, "output_limit": output_limit}
+        check_options("Shell", named, _ANNOTATIONS)
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
         if env_allow is not None:
@@ -115,7 +130,7 @@ class Shell(BashSession):
             env=env,
             cwd=None if cwd is None else os.fspath(cwd),
             output_limit=output_limit,
-            grace=grace,
+            grace=in_units(grace, "seconds"),
             host_streams=host_streams,
             commands=commands or {},
             prefix=tuple(prefix),
@@ -130,7 +145,7 @@ class Shell(BashSession):
         *arguments: str,
         stdin: Stdin = None,
         host_stderr: bool = False,
-        timeout: float | None = UNSET,
+        timeout: Timeout = UNSET,
         isolated: bool = False,
         read: Sequence[str] = (),
         changes: bool = False,
@@ -145,7 +160,8 @@ class Shell(BashSession):
                 `host_streams`; default: nothing to read.
             host_stderr: in a shell with `host_streams`, its stderr is this process's own, at once and untouched,
                 and the reply has none: for hooks that talk with the user.
-            timeout: seconds, None for no limit; default the shell's.
+            timeout: seconds, or a timedelta, None for no limit; default the shell's. What a call waits for that of
+                another thread counts.
             isolated: run it in a forked subshell: `read` sees its globals, this shell stays as it was.
             read: names of globals to read back with the reply.
             changes: compare the globals before and after (not with `isolated`).
@@ -158,9 +174,11 @@ class Shell(BashSession):
             HookTimeout, ShellDied, OutputLimitExceeded, HookFailed: see there.
             InvalidName, ValueNotAccepted: what was given can't be a name or a shell value.
         """
-        with self._lock:
+        if not self._lock.acquire(blocking=False):
+            timeout = self._lock_within(timeout, hook, arguments)
+        try:
             before = self.snapshot() if changes else None
-            wants = ["__rb_f " + protocol.check_name(name) for name in read] if read else ()
+            wants = ["__rb_f " + name for name in protocol.check_names(read, "read")] if read else ()
             answer = self._run(hook, arguments, wants, stdin, timeout, isolated, host_stderr=host_stderr)
             status = answer.head.status
             if status == _NOT_FOUND:
@@ -168,7 +186,7 @@ class Shell(BashSession):
             if isolated and read and not answer.frames:
                 what = f"{hook} was killed in its subshell (status {status}); its globals are lost"
                 raise self._error(HookFailed, what, hook, arguments, status, answer)
-            found = _NONE
+            found: Mapping[str, Value | None] | None = None
             if read:
                 with self._reading(answer.frames) as rest:
                     present = [values.variable(name, *protocol.take_variable(rest)) for name in read]
@@ -178,6 +196,8 @@ class Shell(BashSession):
                 what = f"{hook} failed with status {status}"
                 raise self._error(HookFailed, what, hook, arguments, status, answer)
             return self._reply(answer, found, difference)
+        finally:
+            self._lock.release()
 
     def call_for_array(
         self, hook: str, *arguments: str, array: str, start: Sequence[str] | None = None
@@ -187,13 +207,18 @@ class Shell(BashSession):
         An unset variable is no element, a scalar is one, as ``"${NAME[@]}"`` in bash. With `start`, the
         array is set to that first, so that nothing stale of an earlier call shows up.
         """
-        with self._lock:
+        timeout: Timeout = UNSET
+        if not self._lock.acquire(blocking=False):
+            timeout = self._lock_within(timeout, hook, arguments)
+        try:
             wants = ["__rb_a " + protocol.check_name(array)]
             setup = "" if start is None else protocol.assignment(array, start) + "\n"
-            answer = self._run(hook, arguments, wants, setup=setup)
+            answer = self._run(hook, arguments, wants, timeout=timeout, setup=setup)
             with self._reading(answer.frames) as rest:
                 elements = protocol.take_array(rest)
             return self._reply(answer), elements
+        finally:
+            self._lock.release()
 
     def _require(self, hook: str, arguments: tuple[str, ...], answer: Answer) -> None:
         """Raise `HookNotFound` unless bash had something to run; what ran may well have returned 127 itself."""
@@ -221,7 +246,7 @@ class Shell(BashSession):
         stderr: Errors = None,
         tee: Tee | None = None,
         end_line: bool = False,
-        grace: float | None = None,
+        grace: float | timedelta | None = None,
     ) -> Job:
         """Start a function beside the main shell, in a forked subshell and process group of its own.
 
@@ -238,7 +263,7 @@ class Shell(BashSession):
                 process's own stderr.
             tee: a binary file that gets what is read, before the reader does.
             end_line: add the newline that the last line of its stdout may lack.
-            grace: seconds that it may take to obey INT, and TERM, when it is ended.
+            grace: seconds, or a timedelta, that it may take to obey INT, and TERM, when it is ended.
 
         Raises:
             HookFailed: bash could not start it.
@@ -247,6 +272,7 @@ class Shell(BashSession):
         """
         from bridge.shell import jobs, launch
 
+        check_options("start", {"grace": grace}, {"grace": "float | timedelta | None"})
         order = jobs.JobSpec(
             hook=hook,
             arguments=arguments,
@@ -254,9 +280,9 @@ class Shell(BashSession):
             stderr=stderr,
             tee=tee,
             end_line=end_line,
-            grace=jobs.GRACE if grace is None else grace,
+            grace=jobs.GRACE if grace is None else in_units(grace, "seconds"),
         )
-        with self._lock:
+        with self._held():
             if self._closed or not self._process.alive:
                 self._ready()
             process = self._process
@@ -275,18 +301,18 @@ class Shell(BashSession):
     def _reply(
         self,
         answer: Answer,
-        found: Mapping[str, Value | None] = _NONE,
+        found: Mapping[str, Value | None] | None = None,
         changes: VariableChanges | None = None,
     ) -> Reply:
         revived, self._revived = self._revived, False
         stdout, stderr = protocol.decode(answer.stdout), protocol.decode(answer.stderr)
-        return Reply(answer.head.status, stdout, stderr, found, changes, revived)
+        return Reply(answer.head.status, stdout, stderr, {} if found is None else found, changes, revived)
 
     def source(
         self,
         path: str | os.PathLike[str],
         *arguments: str,
-        timeout: float | None = UNSET,
+        timeout: Timeout = UNSET,
         errexit: bool = False,
     ) -> Reply:
         """Source a script at the main level; it is sourced again whenever bash has to be replaced.
@@ -300,10 +326,10 @@ class Shell(BashSession):
             HookExited: the script called ``exit``; what it had defined until then is there, unless `state_lost`
                 says that it ended bash itself: then it counts as not sourced.
         """
-        real = script.check(path)
+        real = consent.sourced(script.check(path))
         return self._do(_Step(protocol.source(real, arguments), real, arguments, errexit), timeout)
 
-    def execute(self, code: str, *, timeout: float | None = UNSET) -> Reply:
+    def execute(self, code: str, *, timeout: Timeout = UNSET) -> Reply:
         """Run shell code of the host's own at the main level, such as default functions for a script to
         override; it runs again, in its turn, whenever bash has to be replaced.
 
@@ -311,14 +337,16 @@ class Shell(BashSession):
         """
         return self._do(_Step(protocol.run(code), None, ()), timeout)
 
-    def _do(self, step: _Step, timeout: float | None = UNSET, *, again: bool = False) -> Reply:
-        with self._lock:
+    def _do(self, step: _Step, timeout: Timeout = UNSET, *, again: bool = False) -> Reply:
+        what = "source" if step.path else "code"
+        if not self._lock.acquire(blocking=False):
+            timeout = self._lock_within(timeout, what, step.arguments)
+        try:
             if not again:
                 self._ready()
                 self._steps.append(step)
             self._script = step.path or self._script
             try:
-                what = "source" if step.path else "code"
                 # Only the last command of a request stands in a condition.
                 lines = (step.code + "\n", protocol.NOTHING) if step.errexit else ("", step.code)
                 done = self._send(*lines, [], timeout, what, step.arguments)
@@ -329,6 +357,8 @@ class Shell(BashSession):
                     self._steps.remove(step)
                 raise
             return Reply(done.head.status, "", "", {}, None, False) if again else self._reply(done)
+        finally:
+            self._lock.release()
 
     # -- variables -----------------------------------------------------------------------------------
 
@@ -341,7 +371,7 @@ class Shell(BashSession):
         if not names:
             return []
         wants = ["__rb_f " + protocol.check_name(name) for name in names]
-        with self._lock, self._reading(self._wanted(wants)) as rest:
+        with self._held(), self._reading(self._wanted(wants)) as rest:
             return [values.variable(name, *protocol.take_variable(rest)) for name in names]
 
     def __getitem__(self, name: str) -> Value:
@@ -376,7 +406,8 @@ class Shell(BashSession):
 
     def update(self, settings: Mapping[str, object]) -> None:
         """Set several globals in one go; none is set if one can't be."""
-        with self._lock:
+        check_options("update", {"settings": settings}, {"settings": "Mapping[str, object]"})
+        with self._held():
             plain = {name: values.plain(protocol.check_name(name), value) for name, value in settings.items()}
             self._ready()
             present = zip(plain.items(), self.variables(list(plain)), strict=True)
@@ -413,7 +444,7 @@ class Shell(BashSession):
 
     def __delitem__(self, name: str) -> None:
         """Unset a variable. Raises UnsetVariable, ReadonlyVariable."""
-        with self._lock:
+        with self._held():
             present = self.variable(name)
             if present is None:
                 raise UnsetVariable(f"{name} is not set in the shell")
@@ -424,14 +455,14 @@ class Shell(BashSession):
 
     def snapshot(self) -> Snapshot:
         """All globals with their attributes, without those that bash itself changes all the time."""
-        with self._lock:
+        with self._held():
             names = [n for n in protocol.names(self._wanted(["__rb_N"])[0]) if n not in values.VOLATILE]
             found = self.variables(names)
             return values.Snapshot((v.name, v) for v in found if v is not None)
 
     def functions(self) -> list[str]:
         """Names of the functions that scripts have defined, sorted."""
-        with self._lock:
+        with self._held():
             names = protocol.names(self._wanted(["__rb_F"])[0])
             if "exit" in names and "__rb_unwind" in self.call("declare", "-f", "exit").stdout:
                 names.remove("exit")  # ours
@@ -443,7 +474,7 @@ class Shell(BashSession):
     @functools.cached_property
     def version(self) -> tuple[int, ...]:
         """Version of this bash, such as (5, 2, 15)."""
-        with self._lock:
+        with self._held():
             return tuple(int(part) for part in self._wanted(["__rb_a BASH_VERSINFO"])[1:4])
 
     def __repr__(self) -> str:

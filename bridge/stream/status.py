@@ -6,9 +6,12 @@ the prompt spells out the block and the promise, so a raw search ends a loop in 
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from bridge.patterns import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,13 +187,41 @@ def find_promise(text: str, promise: str = "COMPLETE") -> bool:
     Literal and case-sensitive, never a pattern; white space inside the tags is collapsed. Another
     promise in front doesn't hide the right one, nor does a tag that was never closed. Anywhere in the
     text counts, in prose, quotes and code fences too, as in the controllers that brought the
-    convention: a model that is told to print the tag often puts it into backquotes.
+    convention: a model that is told to print the tag often puts it into backquotes. Only a sentence
+    that says that it is not given, or not yet, gives none.
+
+    >>> find_promise("Done: <promise>COMPLETE</promise>")
+    True
+    >>> find_promise("I won't say <promise>COMPLETE</promise> yet.")
+    False
     """
     wanted = " ".join(promise.split())
     if not wanted:
         return False
-    for piece in text.split("<promise>")[1:]:
-        found, closed, _ = piece.partition("</promise>")
-        if closed and " ".join(found.split()) == wanted:
+    pieces = text.split("<promise>")
+    for before, piece in itertools.pairwise(pieces):
+        found, closed, after = piece.partition("</promise>")
+        if closed and " ".join(found.split()) == wanted and not _is_put_off(before, after):
             return True
     return False
+
+
+_SAY = r"(?:output|emit|say|print|give|giv|write|writ|send|includ|post|declar)\w*"
+_NOT_GIVEN = lazy(
+    rf"\b(?:not|never|cannot|(?:wo|do|ca|have|has|did|should|must)n['\u2019]t)\s+(?:\w+\s+){{0,3}}{_SAY}\b[^.!?\n]*\Z"
+    rf"|\b(?:once|until|unless|when|after|before|if)\b[^.!?\n]{{0,120}}\b(?:will|would|can|should|['\u2019]ll)\s+"
+    rf"(?:\w+\s+){{0,2}}{_SAY}\b[^.!?\n]*\Z",
+    re.IGNORECASE,
+)
+_NOT_YET = lazy(
+    r"[\W_]*\b(?:yet|once|until|only (?:when|once|after|if)|when (?:all|every|the|it))\b", re.IGNORECASE
+)
+_SENTENCE = 300
+
+
+def _is_put_off(before: str, after: str) -> bool:
+    """Whether the words around a promise say that it isn't given, or not yet."""
+    if _NOT_GIVEN.search(before[-_SENTENCE:]):
+        return True
+    line = before[-_SENTENCE:].rpartition("\n")[2]
+    return bool(line.strip(" \t`*_>\"'-")) and _NOT_YET.match(after[:_SENTENCE].partition("\n")[0]) is not None

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.amounts import amount
 from bridge.loop.events import LoopEvent, Notice
 from bridge.process.secrets import NOTIFY
 from bridge.process.table import identify
@@ -68,6 +69,8 @@ class Attempts:
         folder = task_folder(self._folder, task.task.id)
         events = folder / "events.jsonl"
         self._tails[task.task.id] = EventsTail(events, tail_size(events))
+        if task.began is not None and task.ended is not None:
+            task.before += max(task.ended - task.began, 0.0)
         task.step, task.began, task.ended = "running", time.time(), None
         order = self._order(task, folder)
         self._writer.write_task(task)
@@ -181,10 +184,11 @@ class Attempts:
         elif future.result().reason in UNSEEN:
             yield self.lost(task, future.result().detail)
         else:
-            yield self._ended(task, future.result())
+            yield self._ended(task, future.result(), time.time())
 
     def lost(self, task: TaskRecord, why: str) -> LoopEvent:
-        """Save what an attempt has left of which nobody saw the end; complete is complete, though."""
+        """Save what an attempt has left of which nobody saw the end; complete is complete, though. What ended with
+        its host goes on, unless it is elsewhere, where it may still be at work."""
         folder = task_folder(self._folder, task.task.id)
         tail = self._tails.pop(task.task.id, None)
         found = recover(folder, patience=_RECOVER)
@@ -198,14 +202,21 @@ class Attempts:
         saved, copied = Saved(), {}
         if found is not None:
             order, saved = found
-            copied, task.tree = order.copied, order.tree
+            # An earlier attempt's, where this one was yet to be prepared: of its plan nothing counts as copied.
+            copied, task.tree = order.copied if order.attempt == task.attempt else {}, order.tree
         if end is None or end[0] == "interrupted":
-            end = "lost", "host killed" if tail is None else "worker lost", why
-        return self._ended(task, Result(*end, saved, copied))
+            apart = end is None and found is not None and found[0].elsewhere
+            verdict = "interrupted" if tail is None and not apart else "lost"
+            end = verdict, "host killed" if tail is None else "worker lost", why
+        at = time.time()
+        if tail is None:
+            known = (amount(each.get("at")) for each in events)
+            at = max((task.began or 0.0, *(each for each in known if each is not None and each <= at)))
+        return self._ended(task, Result(*end, saved, copied), at)
 
-    def _ended(self, task: TaskRecord, result: Result) -> LoopEvent:
+    def _ended(self, task: TaskRecord, result: Result, at: float) -> LoopEvent:
         self._tails.pop(task.task.id, None)
-        task.ended = time.time()
+        task.ended = at
         task.reason, task.detail = result.reason, result.detail
         task.copied = {**task.copied, **result.copied}
         task.commit = result.saved.commit or task.commit

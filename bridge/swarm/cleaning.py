@@ -93,7 +93,7 @@ class _Cleaning:
             yield from self._hub(url)
 
     def _task(self, task: TaskRecord) -> Iterator[Cleaned]:
-        if task.step in ("running", "saved"):
+        if task.step in ("running", "saved", "watched"):
             yield Cleaned(f"task {task.task.id}", f"it is {task.step}: ralph-bridge swarm resume {self.record.run}")
             return
         if task.tree and Path(task.tree).exists():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from bridge._version import __version__
 from bridge.errors import BridgeError, ProjectUnusable
-from bridge.files import append_durably, open_file, read_bytes
+from bridge.files import append_durably, make_private, open_file, read_bytes
 from bridge.process.table import identify
 from bridge.records import read_text, to_json, write_text
 from bridge.resources import state_folder
@@ -59,6 +59,7 @@ def work(version: str, packed: bytes) -> Delivery:
     home = state_folder() / "swarm-worker" / parcel.project / order.run / f"{order.task}-{order.attempt}"
     where = f"{socket.gethostname()}:{home}"
     try:
+        make_private(home)
         git = transport.bare(home / "repo.git")
         link = DaskWorker(order) if parcel.dask else HubWorker(order, git)
         if link.asked():

@@ -54,6 +54,14 @@ class TaskSaved(LoopEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class TaskWatched(LoopEvent):
+    """A pull request is waited for; `text`: what is known of it, and what follows from that."""
+
+    task: TaskRecord
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskEnded(LoopEvent):
     """A task is over; `task.outcome` says how, and everything that it wrote is on its branches."""
 
@@ -120,7 +128,7 @@ def totals(record: SwarmRecord) -> dict[str, Any]:
         "merged": sum(each.merged for each in record.tasks),
         "turns": sum(each.turns for each in record.tasks),
         "failures": sum(each.step == "done" and not each.merged for each in record.tasks),
-        "seconds": round((record.ended or time.time()) - record.began, 1),
+        "seconds": round(record.seconds_by(time.time()), 1),
         "tokens": record.tokens,
         "cost_usd": record.cost_usd,
     }

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 import tempfile
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib import import_module
 from inspect import signature
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, spawn
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.packages import install_command
 from bridge.swarm.courier import Courier
 from bridge.swarm.links import DaskHost, dask_modules
 from bridge.swarm.transport import check_hub
@@ -62,6 +64,8 @@ def opened(
         ProjectUnusable: no scheduler answers there.
     """
     with ExitStack() as held:
+        if given is not None:
+            held.enter_context(_importing_nothing_here())
         url = check_hub(hub, repository(Path.cwd())) if hub else ""
         if given is not None and (given == "dask" or given.startswith(_REMOTE)):
             address = "" if given == "dask" else _address(given, insecure=insecure)
@@ -85,6 +89,27 @@ def opened(
             yield None
 
 
+@contextmanager
+def _importing_nothing_here() -> Iterator[None]:
+    """Have the processes of pools begin with ``python -P``: else they would import from the folder that they begin
+    in, the project, in which a turn may have put a module of any name.
+
+    Not by PYTHONSAFEPATH, which agents and their programs would inherit.
+    """
+    python = sys.executable
+    with tempfile.TemporaryDirectory(prefix="ralph-bridge-python-", ignore_cleanup_errors=True) as folder:
+        starter = Path(folder, "python")
+        starter.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -P "$@"\n', encoding="utf-8")
+        starter.chmod(0o700)
+        sys.executable = str(starter)  # which loky goes by
+        spawn.set_executable(sys.executable)
+        try:
+            yield
+        finally:
+            sys.executable = python
+            spawn.set_executable(python)
+
+
 def _address(given: str, *, insecure: bool) -> str:
     scheme, _, address = given.partition("://")
     host, colon, port = address.rpartition(":")
@@ -106,13 +131,13 @@ def _from_factory(given: str, jobs: int) -> Executor:
             f"--executor {given}: expected dask, tls://HOST:PORT, dask://HOST:PORT, or MODULE:NAME, such as"
             " concurrent.futures:ThreadPoolExecutor"
         )
-    sys.path.insert(0, os.getcwd())
+    sys.path.append(here := os.getcwd())  # behind all else: no file of the project stands in for a library
     try:
         factory = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(f"--executor {given}: {error}") from None
     finally:
-        sys.path.remove(os.getcwd())
+        sys.path.remove(here)
     takes = signature(factory).parameters
     # A process that is forked beside threads may wait for ever for what one of them held.
     of_pool = {"mp_context": get_context("forkserver"), "initializer": _end_with_host}
@@ -157,7 +182,7 @@ def local_cluster(jobs: int) -> Iterator[Any]:
     except ImportError as error:
         raise ConfigurationError(
             f"--executor dask: no TLS certificate can be made ({error}), and without TLS any user of this machine"
-            " could run code in the swarm\n  next: pip install 'ralph-bridge[dask]'"
+            f" could run code in the swarm\n  next: {install_command('dask')}"
         ) from None
     with (
         tempfile.TemporaryDirectory(prefix="ralph-bridge-dask-", ignore_cleanup_errors=True) as scratch,

@@ -22,15 +22,35 @@ from bridge.loop.records import Spent
 from bridge.process.secrets import shown_words
 from bridge.swarm.attempts import Attempts
 from bridge.swarm.cleaning import remove_merged
-from bridge.swarm.events import STEPS, SwarmEnded, SwarmStarted, TaskEnded, TaskSaved, notice_of, totals
+from bridge.swarm.events import (
+    STEPS,
+    SwarmEnded,
+    SwarmStarted,
+    TaskEnded,
+    TaskSaved,
+    TaskWatched,
+    notice_of,
+    totals,
+)
 from bridge.swarm.folder import ask_to_stop, asked_to_stop, forget_stop, task_folder
 from bridge.swarm.merging import Merged, MergeQueue, land
 from bridge.swarm.project import uncommitted
-from bridge.swarm.pulls import stacked_on
-from bridge.swarm.record import CLOSED, MERGED, NOT_PUSHED, PULLED, RecordWriter, SwarmRecord, TaskRecord
+from bridge.swarm.pulls import OPEN, stacked_on
+from bridge.swarm.record import (
+    CHECKS_FAILED,
+    CLOSED,
+    MERGED,
+    NOT_PUSHED,
+    PULLED,
+    UNFINISHED,
+    RecordWriter,
+    SwarmRecord,
+    TaskRecord,
+)
 from bridge.swarm.status import PERMANENT, unfit
 from bridge.swarm.telling import Telling
 from bridge.swarm.trees import LOCK
+from bridge.swarm.watch import Watch, begin_watching, follow, unchanged
 from bridge.telemetry import observers
 
 if TYPE_CHECKING:
@@ -40,6 +60,7 @@ if TYPE_CHECKING:
     from bridge.loop.observers import Observer
     from bridge.loop.runs import RunRecord
     from bridge.swarm.project import SwarmProject
+    from bridge.swarm.watch import Looked
 
 _TICK = 0.1
 _SHOWN = 5
@@ -67,7 +88,7 @@ class Host:
         self.ending = False
         self.needs = any(each.task.needs for each in record.tasks)
         self.stirred = True  # something has ended, so that another task may begin
-        self.why = ""
+        self.why = self.moved = ""
         self.queue = MergeQueue(project, record, lock=project.swarms / LOCK, stopped=lambda: self.ending)
         self.caps = Caps(
             max_cost=record.max_cost,
@@ -84,6 +105,8 @@ class Host:
         self.active: RunRecord
         self.attempts = Attempts(project, folder, record, self.writer, self.caps)
         self.telling = Telling(project, record, stopped=lambda: self.ending)
+        folder, refresh = project.repository().top, self.queue.refresh
+        self.watch = Watch(folder, record, refresh=refresh, stopped=lambda: self.ending or bool(self.why))
 
     def run(self) -> Generator[LoopEvent, None, None]:
         try:
@@ -141,6 +164,7 @@ class Host:
                     self.executor = held.enter_context(ThreadPoolExecutor(max(self.record.jobs, 1)))
                 self.merger = held.enter_context(ThreadPoolExecutor(1))
                 held.callback(self.telling.close)
+                held.callback(self.watch.close)
                 self.writer.write()
                 try:
                     for event in self._events():
@@ -161,8 +185,10 @@ class Host:
         return SwarmEnded(self.record, end, self.record.landed)
 
     def _events(self) -> Generator[LoopEvent, None, None]:
+        forget_stop(self.folder)
         yield SwarmStarted(self.record, self.folder, self.resumed)
         yield from self._notices()
+        self.head = self._main_head()
         yield from self._recovered()
         yield from self._work()
         yield from self._over()
@@ -182,9 +208,10 @@ class Host:
             )
 
     def _recovered(self) -> Generator[LoopEvent, None, None]:
-        forget_stop(self.folder)
         left = (task for task in self.record.tasks if task.step == "running")
         yield from self._noted(self.attempts.lost(task, "the host of the swarm was killed") for task in left)
+        if self.resumed:
+            self.record.paused += max(time.time() - self.record.last_sign, 0.0)
         yield from self._look_at_pulls()
         for task in self.record.tasks:
             again = task.outcome in ("interrupted", "skipped") or task.outcome in self.retry
@@ -196,7 +223,9 @@ class Host:
 
     def _anew(self, task: TaskRecord) -> None:
         """Let it run again: where it conflicts, from the new base, and told so; else where it left off."""
-        if task.outcome in ("conflict", "check failed", CLOSED):
+        if task.pushed and task.outcome in ("conflict", "check failed"):
+            self._on_top(task)
+        elif task.outcome in ("conflict", "check failed", CLOSED):
             self._from_new_base(task)
         task.step, task.outcome, task.reason, task.detail = "waiting", "", "", ""
         task.ended = None
@@ -209,23 +238,39 @@ class Host:
             " the earlier attempt what is right."
         )
         task.older.append(task.branch)
-        task.branch = task.tree = task.merge = task.onto = ""
-        task.pull = {}
-        task.copied = {}
+        task.branch = task.tree = task.merge = task.onto = task.pushed = task.since = task.round = ""
+        task.pull, task.copied, task.rounds, task.answered = {}, {}, 0, []
+
+    def _on_top(self, task: TaskRecord) -> None:
+        """Have the turn that was to mend an open pull request once more, told what was wrong with it."""
+        task.told += f"\n\nWhat you did about that could not be taken over: {task.detail}."
+        if task.since:
+            task.told += f"\nRun `git merge {task.since}` in your work tree, resolve what conflicts, and commit."
+        self._open_box(task)
+
+    def _open_box(self, task: TaskRecord) -> None:
+        """Have the task's plan written anew: in that of the attempt before its box is ticked."""
+        task.copied = {name: each for name, each in task.copied.items() if not self.project.is_of_task(name)}
 
     def _look_at_pulls(self) -> Generator[LoopEvent, None, None]:
-        """What people have done with pull requests meanwhile."""
+        """What people have done with pull requests meanwhile; those that are to be watched are so again."""
         for task in self.record.tasks:
-            if self.queue.pulls is None or not task.pull or task.pull["state"] == "MERGED":
+            if task.step == "watched":
+                task.watched = time.time()
+            settled = task.step == "done" and task.outcome in (PULLED, CLOSED, CHECKS_FAILED, UNFINISHED)
+            if self.queue.pulls is None or not settled or not task.pull or task.pull["state"] == "MERGED":
                 continue
             try:
                 task.pull = self.queue.pulls.find(task.pull_branch) or task.pull
             except BridgeError as error:
                 yield Notice(f"what became of pull requests can't be asked: {str(error).splitlines()[0]}")
                 return
-            closed = task.pull["state"] == "CLOSED"
+            closed, again = task.pull["state"] == "CLOSED", task.outcome in self.retry
             task.outcome = CLOSED if closed else PULLED
             task.detail = f"{task.pull['url']} was closed, and not merged" if closed else ""
+            if self.record.watch and task.pull["state"] == OPEN:
+                task.rounds = 0 if again else task.rounds
+                begin_watching(task)
 
     def _push_again(self) -> bool:
         """Have what couldn't be pushed pushed again; whether there is any."""
@@ -244,17 +289,20 @@ class Host:
             yield from self._start_ready()
             self._merge_next()
             self.telling.begin()
-            if not self._wait():
+            watched = not self.why and self.watch.begin()
+            if not self._wait(also=watched):
                 if self.why or pushed_again or not self._push_again():
                     return
                 pushed_again = True
 
-    def _wait(self) -> bool:
-        """Wait a moment for what is under way; False when nothing is."""
+    def _wait(self, *, also: bool = False) -> bool:
+        """Wait a moment for what is under way; False when nothing is. `also`: something else is waited for."""
         pending: set[Future[Any]] = {*self.attempts.at_work, *([self.merging[0]] if self.merging else [])}
-        pending |= {self.telling.under_way[0]} if self.telling.under_way else set()
+        pending |= {each[0] for each in (self.telling.under_way, self.watch.under_way) if each}
+        if also and not pending:
+            time.sleep(_TICK)
         wait(pending, _TICK, FIRST_COMPLETED)
-        return bool(pending)
+        return also or bool(pending)
 
     def _look_for_stop(self) -> None:
         if not self.why and (asked := asked_to_stop(self.folder)):
@@ -271,6 +319,9 @@ class Host:
     def _start_ready(self) -> Generator[LoopEvent, None, None]:
         if not self.stirred:
             return  # of thousands of tasks none is looked at in vain
+        alone = self.record.jobs == 1 and not self.record.pull_requests
+        if alone and any(each.step == "saved" for each in self.record.tasks):
+            return  # the next one begins with what this one is merged to
         self.stirred = False
         if self.needs:
             yield from self._skip()
@@ -325,6 +376,9 @@ class Host:
             (merge, task), self.merging = self.merging, None
             self.stirred = True
             yield from self._merged(task, merge.result())
+        if (looked := self.watch.take_in()) is not None:
+            self.stirred = True
+            yield from self._looked(*looked)
         if (told := self.telling.take_in()) is not None:
             self.writer.write_task(told)
             if told.untold:
@@ -334,8 +388,24 @@ class Host:
         for event in events:
             yield event
             self.stirred = self.stirred or isinstance(event, TaskEnded | TaskSaved)
+            if isinstance(event, TaskEnded | TaskSaved):
+                yield from self._look_at_head(event.task)
             if isinstance(event, TaskEnded):
                 self._look_for_unfit()
+
+    def _main_head(self) -> tuple[str, str]:
+        """What is checked out where the swarm was started: branch and commit; no worker has business there."""
+        git = self.project.repository()
+        return git.branch(), git.head()
+
+    def _look_at_head(self, task: TaskRecord) -> Generator[LoopEvent, None, None]:
+        before, self.head = self.head, self._main_head()
+        if before == self.head:
+            return
+        was, now = (f"{branch or 'no branch'} at {head[:10] or 'none'}" for branch, head in (before, self.head))
+        moved = f"what is checked out in {self.project.top} has moved from {was} to {now}"
+        self.moved = f"{moved} while {task.task.id} ran"
+        yield Notice(self.moved)
 
     def _look_for_unfit(self) -> None:
         """Begin no further tasks when as many as work at once couldn't even begin, and none has come further; or
@@ -361,10 +431,14 @@ class Host:
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
         proposed = self.record.pull_requests and task.merge
         merged = self.queue.propose(task) if proposed else self.queue.merge(task, log)
-        if self.record.tidy and merged.outcome in MERGED:
+        if merged.outcome in MERGED and not self.record.watch:
+            self._tidy(task, merged=True)
+        return merged
+
+    def _tidy(self, task: TaskRecord, *, merged: bool = False) -> None:
+        if self.record.tidy and (merged or task.merged):
             with suppress(BridgeError, OSError):  # `swarm clean` says why it stays
                 remove_merged(self.project, self.folder, self.record, task)
-        return merged
 
     def _merged(self, task: TaskRecord, merged: Merged) -> Generator[LoopEvent, None, None]:
         if not merged.outcome:
@@ -373,12 +447,20 @@ class Host:
             task.merge = merged.commit
             self.writer.write_task(task)
             return
+        if task.pushed and merged.outcome == "nothing to merge":  # a turn that was to mend it
+            task.merge_ended = time.time()
+            yield from self._told(task, unchanged(task))
+            return
         task.step, task.outcome, task.merge = "done", merged.outcome, merged.commit
         task.merge_ended = time.time()
         task.reason = "merge" if not task.merged else task.reason
         task.detail = merged.detail or task.detail
         task.unticked = [*merged.unticked] if task.merged else []
-        task.pull = {**merged.pull}
+        task.pull = {**(merged.pull or task.pull)}
+        if self.record.watch and task.outcome == PULLED and task.pull["state"] == OPEN:
+            begin_watching(task)
+            yield from self._told(task, "is open")
+            return
         self.writer.write_task(task)
         yield TaskEnded(task)
         if merged.outcome == "conflict" and self.record.redo_conflicts and not task.redone and not self.why:
@@ -386,6 +468,22 @@ class Host:
             self._anew(task)
             self.writer.write_task(task)
             yield Notice(f"{task.task.id} begins anew from what is merged by now")
+
+    # -- pull requests that are watched ---------------------------------------------------------------
+
+    def _looked(self, task: TaskRecord, looked: Looked) -> Generator[LoopEvent, None, None]:
+        """Put down what a look has brought and what follows from it, in one piece."""
+        said = follow(task, looked, self.record)
+        if task.step == "waiting":
+            self._open_box(task)
+        yield from self._told(task, said)
+
+    def _told(self, task: TaskRecord, said: str) -> Generator[LoopEvent, None, None]:
+        if said:
+            self.writer.write_task(task)
+            if task.step == "done":
+                self._tidy(task)
+            yield TaskEnded(task) if task.step == "done" else TaskWatched(task, said)
 
     # -- the end ---------------------------------------------------------------------------------------
 
@@ -409,6 +507,8 @@ class Host:
         record.ended = time.time()
         what = "proposed" if record.pull_requests else "merged"
         record.end = self.why or (f"all {what}" if record.all_merged else f"not all {what}")
+        if self.moved:
+            record.end += ("; " if ": " in record.end else ": ") + self.moved
         self.writer.write()
 
     def _leave(self, why: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from bridge.errors import ConfigurationError
+from bridge.packages import install_command
 from bridge.swarm.transport import Hub
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def dask_modules() -> tuple[Any, Any]:
         import distributed
     except ImportError as error:
         raise ConfigurationError(
-            f"--executor dask: {error}\n  next: pip install 'ralph-bridge[dask]', here and wherever workers run"
+            f"--executor dask: {error}\n  next: {install_command('dask')}; likewise wherever workers run"
         ) from None
     return dask, distributed
 

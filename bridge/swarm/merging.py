@@ -132,6 +132,17 @@ class MergeQueue:
         self.pulls.check()
         return self.pulls.base()
 
+    def refresh(self) -> str:
+        """Have the swarm's branch where origin's is by now; gives that commit.
+
+        Raises:
+            BridgeError: it can't be reached.
+        """
+        assert self.pulls is not None
+        tip = self.pulls.base()
+        self._project.repository().run("update-ref", f"refs/heads/{self._record.branch}", tip)
+        return tip
+
     @property
     def tip(self) -> str:
         return self._git.run("rev-parse", f"refs/heads/{self._record.branch}").text
@@ -180,7 +191,8 @@ class MergeQueue:
 
     def _merge(self, task: TaskRecord, log: Path) -> Merged:
         git = self._git
-        if self.pulls is not None and not (done := git.run("checkout", "--quiet", "--detach", task.base)).ok:
+        onto = task.pushed or task.base
+        if self.pulls is not None and not (done := git.run("checkout", "--quiet", "--detach", onto)).ok:
             return Merged("conflict", f"git checkout: {_words(done)}")
         before = git.head()
         if self.pulls is None and task.commit != task.base and is_within(git, task.commit, before):
@@ -210,14 +222,17 @@ class MergeQueue:
     def _begin_merge(self, task: TaskRecord) -> str:
         """Bring what the task did into index and work tree; what conflicts, or ''."""
         git = self._git
-        done = git.run("merge", "--no-ff", "--no-commit", "--quiet", task.commit, env=git.identity())
+        # Behind a first push, with nothing new of the task: what the branch that it goes into has by now.
+        new = task.since if task.since and is_within(git, task.commit, "HEAD") else task.commit
+        done = git.run("merge", "--no-ff", "--no-commit", "--quiet", new, env=git.identity())
         changed = names(git.run("diff", "--name-only", "--cached", "-z", "--no-renames", "HEAD"))
         unmerged = names(git.run("diff", "--name-only", "--diff-filter=U", "-z"))
         if not done.ok and not unmerged:
             return f"git merge: {_words(done)}"
         # The plan, the loops' own files and those that were copied stay as the branch has them.
         own = (path for path in {*changed, *unmerged} if self._project.is_of_task(path) or path in task.copied)
-        self._restore([*own])
+        taken_in = task.since and is_within(git, task.since, new)
+        self._restore([*own], task.since if taken_in else "HEAD")
         for path in filter(self._project.is_appended, {*unmerged} - {*task.copied}):
             self._append(path)
         if unmerged := names(git.run("diff", "--name-only", "--diff-filter=U", "-z")):
@@ -235,10 +250,11 @@ class MergeQueue:
 
     # -- what no task brings along ---------------------------------------------------------------------
 
-    def _restore(self, paths: list[str]) -> None:
+    def _restore(self, paths: list[str], commit: str) -> None:
+        """Have these files as they are in a commit."""
         if not paths:
             return
-        there = set(names(self._git.run("-C", str(self.top), "ls-tree", "-r", "-z", "--name-only", "HEAD")))
+        there = set(names(self._git.run("-C", str(self.top), "ls-tree", "-r", "-z", "--name-only", commit)))
         top = ("-C", str(self.top), "--literal-pathspecs")
         given = ("--pathspec-from-file=-", "--pathspec-file-nul")
         self._git.run(*top, "reset", "--quiet", *given, data=_listed(paths))
@@ -247,7 +263,7 @@ class MergeQueue:
                 with suppress(FileNotFoundError):
                     delete(self.top / path, missing=False)
         if kept := [path for path in paths if path in there]:
-            self._git.run(*top, "checkout", "HEAD", *given, data=_listed(kept))
+            self._git.run(*top, "checkout", commit, *given, data=_listed(kept))
 
     def _append(self, path: str) -> None:
         """Keep what both have written into a file that tasks append to; any other conflict in it stays one."""

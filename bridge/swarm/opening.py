@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Never
 from bridge.errors import ConfigurationError
 from bridge.git.repository import check_argument
 from bridge.loop.caps import Caps
-from bridge.loop.events import EventStream, LoopEvent
+from bridge.loop.event_stream import EventStream
 from bridge.loop.settings import read_caps
 from bridge.loops import LoopOptions
-from bridge.options import check_options
+from bridge.options import check_options, in_units
 from bridge.resources import os_text
 from bridge.setups.boxes import OPTIONS as SANDBOX
 from bridge.setups.boxes import box_of
-from bridge.setups.options import RunOptions
+from bridge.setups.options import OPTIONS, RunOptions
+from bridge.swarm.earlier import refuse_again
 from bridge.swarm.events import SwarmEnded
-from bridge.swarm.folder import find_run, new_run
+from bridge.swarm.folder import ask_to_stop, find_run, new_run
 from bridge.swarm.host import Host
 from bridge.swarm.project import open_project
 from bridge.swarm.pulls import destination
@@ -34,7 +35,9 @@ from bridge.telemetry import observers
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
     from concurrent.futures import Executor
+    from datetime import timedelta
 
+    from bridge.loop.events import LoopEvent
     from bridge.swarm.project import SwarmProject
     from bridge.tasks.back import How
 
@@ -58,6 +61,7 @@ class Swarm(EventStream[SwarmEnded]):
         into: a branch that is moved forward to the result at the end.
         tidy: the work tree of a task is taken away once it is proven to be merged; its branch stays.
         redo_conflicts: a task that conflicts begins once more from the new base, and is told what conflicted.
+        again: tasks that an earlier swarm has, and that aren't merged yet, are begun anew.
         trees: another folder for the work trees.
         task_minutes: that a task may take; None: any number.
         max_cost, max_tokens, price_in, price_out: for all tasks together, as in `Loop.open`.
@@ -65,6 +69,9 @@ class Swarm(EventStream[SwarmEnded]):
         write_back: what goes back there of each task: ``none``, ``comment`` or ``close``.
         pull_requests: nothing is merged here: each branch is pushed to ``origin``, and a pull request opened by
             ``gh``, to be merged into `into`, by default the branch that is checked out. draft: as drafts.
+        watch: what becomes of each pull request is waited for, and what fails is given to a turn of its task.
+        watch_minutes: that is waited after each push. fix_rounds: how many such turns a task gets.
+        reviews: what people's reviews ask for is given to one, too. merge: what may be merged is. Both watch.
         options: of each loop, as in `Loop.open`.
 
     Attributes:
@@ -73,7 +80,8 @@ class Swarm(EventStream[SwarmEnded]):
         ended: the last event, once it was there; else None.
 
     Raises:
-        ConfigurationError: an option or a task that can't be used; no git repository.
+        ConfigurationError: an option or a task that can't be used; no git repository; an earlier swarm has these
+            tasks.
         ProjectUnusable: git or the system refuses.
     """
 
@@ -88,12 +96,13 @@ class Swarm(EventStream[SwarmEnded]):
         jobs: int = 2,
         setup: str | None = None,
         check: str | None = None,
-        check_minutes: float = 60.0,
+        check_minutes: float | timedelta = 60.0,
         into: str | None = None,
-        redo_conflicts: bool = False,
+        redo_conflicts: bool = True,
+        again: bool = False,
         tidy: bool = False,
         trees: str | os.PathLike[str] | None = None,
-        task_minutes: float | None = None,
+        task_minutes: float | timedelta | None = None,
         max_cost: float | None = None,
         max_tokens: float | None = None,
         price_in: float | None = None,
@@ -102,12 +111,20 @@ class Swarm(EventStream[SwarmEnded]):
         write_back: str = "none",
         pull_requests: bool = False,
         draft: bool = False,
+        watch: bool = False,
+        watch_minutes: float | timedelta = 60.0,
+        fix_rounds: int = 2,
+        reviews: bool = False,
+        merge: bool = False,
         options: dict[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
         given_here = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
         known = {name: each for name, each in Swarm.__init__.__annotations__.items() if name in given_here}
         check_options("Swarm", given_here | unknown, known)
+        minutes: float = in_units(check_minutes, "minutes")
+        most: float | None = in_units(task_minutes, "minutes")
+        patience: float = in_units(watch_minutes, "minutes")
         given = _loop_options(options or {}, setup)
         opened = _open(os.path.abspath(project), given)
         if opened.own.endless:
@@ -117,7 +134,7 @@ class Swarm(EventStream[SwarmEnded]):
         box_of(opened.folder, RunOptions.of({name: each for name, each in given.items() if name in SANDBOX}))
         observers(given.get("telemetry"), content=bool(given.get("telemetry_content")))
         chosen = _check_tasks(opened, tasks)
-        _check_options(jobs, check_minutes, task_minutes)
+        _check_options(jobs, minutes, most)
         how, closing, source = _check_source(opened, source, write_back, chosen)
         asked = Caps(max_cost=max_cost, max_tokens=max_tokens, price_in=price_in, price_out=price_out)
         caps = asked.over(read_caps(os.environ))  # what the environment caps is all of it, too
@@ -126,45 +143,48 @@ class Swarm(EventStream[SwarmEnded]):
         git = opened.repository()
         if draft and not pull_requests:
             raise ConfigurationError("--draft: there are no pull requests\n  next: add --pull-requests")
+        watches = watch or reviews or merge
         remote, repository, into = destination(git, into) if pull_requests else ("", "", into)
         _check_names(opened, into)
-        folder = new_run(opened.swarms, now)
-        host = Host(
-            opened,
-            folder,
-            SwarmRecord(
-                run=folder.name,
-                project=os.fspath(opened.folder),
-                kind=opened.kind,
-                base=git.head(),
-                branch=f"ralph/swarm/{folder.name}",
-                tasks=[TaskRecord(task, closing=closing.get(task.id, "")) for task in chosen],
-                options=given,
-                jobs=jobs,
-                trees=os.path.realpath(trees_folder(trees, opened.name) / folder.name),
-                check=check or "",
-                check_seconds=check_minutes * 60,
-                into=into or "",
-                redo_conflicts=redo_conflicts,
-                tidy=tidy,
-                task_seconds=None if task_minutes is None else task_minutes * 60,
-                max_cost=caps.max_cost,
-                max_tokens=caps.max_tokens,
-                price_in=caps.price_in,
-                price_out=caps.price_out,
-                began=now,
-                source=source,
-                write_back=how,
-                pull_requests=pull_requests,
-                draft=draft,
-                remote=remote,
-                repository=repository,
-            ),
-            executor,
-            (),
-            resumed=False,
+        if not again:
+            refuse_again(opened, chosen, source, into)
+        record = SwarmRecord(
+            run="",
+            project=os.fspath(opened.folder),
+            kind=opened.kind,
+            base=git.head(),
+            branch="",
+            tasks=[TaskRecord(task, closing=closing.get(task.id, "")) for task in chosen],
+            options=given,
+            jobs=jobs,
+            check=check or "",
+            check_seconds=minutes * 60,
+            into=into or "",
+            redo_conflicts=redo_conflicts,
+            tidy=tidy,
+            task_seconds=None if most is None else most * 60,
+            max_cost=caps.max_cost,
+            max_tokens=caps.max_tokens,
+            price_in=caps.price_in,
+            price_out=caps.price_out,
+            began=now,
+            source=source,
+            write_back=how,
+            pull_requests=pull_requests,
+            draft=draft,
+            watch=watches,
+            watch_seconds=patience * 60,
+            fix_rounds=fix_rounds,
+            reviews=reviews,
+            merge=merge,
+            remote=remote,
+            repository=repository,
         )
-        self.begin(host)
+        _check_watch(record)
+        folder = new_run(opened.swarms, now)
+        record.run, record.branch = folder.name, f"ralph/swarm/{folder.name}"
+        record.trees = os.path.realpath(trees_folder(trees, opened.name) / folder.name)
+        self.begin(Host(opened, folder, record, executor, (), resumed=False))
 
     @classmethod
     def resume(
@@ -177,6 +197,11 @@ class Swarm(EventStream[SwarmEnded]):
         jobs: int | None = None,
         max_cost: float | None = None,
         max_tokens: float | None = None,
+        watch: bool | None = None,
+        watch_minutes: float | timedelta | None = None,
+        fix_rounds: int | None = None,
+        reviews: bool | None = None,
+        merge: bool | None = None,
         **unknown: Never,
     ) -> Swarm:
         """Go on with a swarm that has ended, or was killed: what is done isn't done again.
@@ -187,6 +212,7 @@ class Swarm(EventStream[SwarmEnded]):
             retry: outcomes of tasks that are to run again, such as ``lost``.
             executor, jobs: as above; None: as many as before.
             max_cost, max_tokens: other caps than before; None: the same.
+            watch, watch_minutes, fix_rounds, reviews, merge: what is done about its pull requests; None: as before.
 
         Raises:
             ConfigurationError: there is no such swarm, no such outcome, or an option that can't be used.
@@ -209,8 +235,20 @@ class Swarm(EventStream[SwarmEnded]):
         known.max_cost = known.max_cost if max_cost is None else max_cost
         known.max_tokens = known.max_tokens if max_tokens is None else max_tokens
         _check_options(known.jobs, 1, None)
+        minutes = in_units(watch_minutes, "minutes")
+        asked = {"watch": watch, "reviews": reviews, "merge": merge, "fix_rounds": fix_rounds}
+        asked["watch_seconds"] = None if minutes is None else minutes * 60
+        for name, value in asked.items():
+            if value is not None:
+                setattr(known, name, value)
+        known.watch = known.watch or known.reviews or known.merge
+        _check_watch(known)
         swarm.begin(Host(opened, folder, known, executor, retry, resumed=True))
         return swarm
+
+    def stop(self) -> None:
+        """Ask for the end, from any thread, as ``ralph-bridge swarm stop --now`` does: the work is saved."""
+        ask_to_stop(self.folder, "now")
 
     def begin(self, host: Host) -> None:
         """Take the lock and begin; what both ways to make one have in common."""
@@ -246,7 +284,7 @@ def _loop_options(options: dict[str, Any], setup: str | None) -> dict[str, Any]:
     """
     known = {name: each for name, each in LoopOptions.__annotations__.items() if name not in ("task", "words")}
     check_options("a swarm's loop", {name: each for name, each in options.items() if each is not None}, known)
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: OPTIONS[name].number(value) for name, value in options.items() if value is not None}
     for name in ("driver", "agent"):
         if (value := given.get(name)) is not None:
             text = os_text(os.fspath(value))
@@ -283,6 +321,20 @@ def _check_options(jobs: int, check_minutes: float, task_minutes: float | None) 
     for name, value in (("check_minutes", check_minutes), ("task_minutes", task_minutes)):
         if value is not None and not value > 0:
             raise ConfigurationError(f"{name} is {value!r}, expected a number of minutes above 0")
+
+
+def _check_watch(record: SwarmRecord) -> None:
+    if record.watch and not record.pull_requests:
+        raise ConfigurationError(
+            "--watch, --reviews, --merge: there are no pull requests\n  next: add --pull-requests"
+        )
+    if record.draft and record.merge:
+        raise ConfigurationError("--draft and --merge exclude each other: GitHub merges no draft")
+    if not record.watch_seconds > 0:
+        minutes = record.watch_seconds / 60
+        raise ConfigurationError(f"watch_minutes is {minutes:g}, expected a number of minutes above 0")
+    if record.fix_rounds < 0:
+        raise ConfigurationError(f"fix_rounds is {record.fix_rounds}, expected a number from 0")
 
 
 def _check_source(

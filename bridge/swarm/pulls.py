@@ -68,11 +68,25 @@ class PullRequests:
         GH.ask_json(self._git.top, ("repo", "view", "--json=nameWithOwner", "--", self._record.repository))
 
     def base(self) -> str:
+        """As `tip`, where that has what was begun with.
+
+        Raises:
+            ConfigurationError: it hasn't, so that each pull request would propose what is in between, too.
+        """
+        tip = self.tip()
+        if not is_within(self._git, self._record.base, tip):
+            into = self._record.into
+            raise ConfigurationError(
+                f"{into} at origin lacks commits of yours: each pull request would have them, too\n"
+                f"  next: push them, git push origin HEAD:{into}, or check out what origin has"
+            )
+        return tip
+
+    def tip(self) -> str:
         """The commit that the branch to merge into is at there; it is fetched.
 
         Raises:
-            ConfigurationError: there is no such branch; or the swarm's base isn't in it, so that each pull request
-                would propose what is in between, too.
+            ConfigurationError: there is no such branch.
             ProjectUnusable: it can't be reached.
         """
         record, git = self._record, self._git
@@ -87,15 +101,21 @@ class PullRequests:
             failed = receive(git, record.remote, {ref: tip}, base=record.base)
             if failed:
                 raise ProjectUnusable(f"{record.into} can't be fetched from origin: {failed}\n  next: git fetch")
-        if not is_within(git, record.base, tip):
-            raise ConfigurationError(
-                f"{record.into} at origin lacks commits of yours: each pull request would have them, too\n"
-                f"  next: push them, git push origin HEAD:{record.into}, or check out what origin has"
-            )
         return tip
+
+    def there(self, branch: str) -> str:
+        """The commit that a branch is at there; ''.
+
+        Raises:
+            ProjectUnusable: it can't be reached.
+        """
+        ref = f"refs/heads/{branch}"
+        return self._look(ref).get(ref, "")
 
     def open(self, task: TaskRecord, commit: str) -> dict[str, Any]:
         """Push a commit as the task's branch and open its pull request, unless there is one in whatever state.
+
+        Nothing of others is replaced: there is no such branch, or it is at this commit, or at what we have pushed.
 
         Raises:
             BridgeError: the push was refused, or the pull request; the first line says why.
@@ -103,11 +123,14 @@ class PullRequests:
         branch, ref = task.pull_branch, f"refs/heads/{task.pull_branch}"
         onto = f"refs/heads/{task.onto}"
         there = self._look(*((ref, onto) if task.onto else (ref,)))
-        if there.get(ref, commit) != commit:
+        tip = there.get(ref, "")
+        if tip not in ("", commit, task.pushed):
             raise NotProposed(f"origin has a branch {branch} already, of somebody else's")
         found = self.find(branch)
-        if found is None and ref not in there:
-            self._push(commit, ref)
+        if found is not None and found["state"] != OPEN and not task.pull and found["head"] not in ("", commit):
+            found = None  # an earlier one, of what was on a branch of that name then
+        if tip != commit and (found is None or (found["state"] == OPEN and tip)):
+            self._push(commit, ref, tip)
         return found or self._create(task, branch, task.onto if onto in there else self._record.into)
 
     def find(self, branch: str) -> dict[str, Any] | None:
@@ -119,7 +142,7 @@ class PullRequests:
         repository = f"--repo={self._record.repository}"
         words = ("pr", "list", repository, f"--head={branch}", "--state=all", "--limit=30", f"--json={_FIELDS}")
         listed = GH.ask_json(self._git.top, words)
-        found = [each for each in map(_pull, as_array(listed)) if each is not None]
+        found = [each for each in map(pull_of, as_array(listed)) if each is not None]
         return max(found, key=lambda each: (each["state"] == OPEN, each["number"]), default=None)
 
     # -- git -------------------------------------------------------------------------------------------
@@ -139,8 +162,11 @@ class PullRequests:
         pairs = (line.partition("\t") for line in done.text.splitlines())
         return {name: commit for commit, _, name in pairs}
 
-    def _push(self, commit: str, ref: str) -> None:
-        lease = f"--force-with-lease={ref}:"  # it may only be made
+    def _push(self, commit: str, ref: str, tip: str) -> None:
+        """Push what goes on from `tip`, which has to be there still; '': nothing may be."""
+        if tip and not is_within(self._git, tip, commit):
+            raise NotProposed(f"{commit[:10]} doesn't go on from what is pushed")
+        lease = f"--force-with-lease={ref}:{tip}"
         with self._apart() as git:
             words = ("push", "--quiet", "--no-verify", "--no-follow-tags", "--no-recurse-submodules", lease)
             done = git.run(*QUIET, *words, "--", self._record.remote, f"{commit}:{ref}")
@@ -192,13 +218,11 @@ def body(record: SwarmRecord, task: TaskRecord, base: str) -> str:
     needs = f"Merge {code(base)} first: this one is on top of it.\n\n" if base != record.into else ""
     closing = f"{task.closing}\n\n" if task.closing else ""
     text = tame(task.task.prompt[:_LONGEST_TASK], keep="\n\t")
-    return (
-        f"<!-- ralph-bridge {record.run} {task.task.id} pull -->\n{closing}{needs}"
-        f"<details><summary>The task</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>\n\n{facts}"
-    )
+    shown = f"<details><summary>The task</summary>\n\n{fence}text\n{text}\n{fence}\n\n</details>\n\n" * bool(text)
+    return f"<!-- ralph-bridge {record.run} {task.task.id} pull -->\n{closing}{needs}{shown}{facts}"
 
 
-def destination(git: Repository, into: str | None) -> tuple[str, str, str]:
+def destination(git: Repository, into: str | None, option: str = "--pull-requests") -> tuple[str, str, str]:
     """Where pull requests go to by what the user's repository says now: URL, repository as ``gh`` names it, branch.
 
     Raises:
@@ -206,13 +230,13 @@ def destination(git: Repository, into: str | None) -> tuple[str, str, str]:
     """
     url = git.run("remote", "get-url", "--push", "origin").text
     if not url:
-        raise ConfigurationError("--pull-requests: there is no remote `origin`\n  next: git remote add origin URL")
+        raise ConfigurationError(f"{option}: there is no remote `origin`\n  next: git remote add origin URL")
     if "://" not in url and os.path.isdir(git.top / url):
         url = os.path.abspath(git.top / url)
     check_argument(url, "the URL of origin")
     branch = into or git.branch()
     if not branch:
-        raise ConfigurationError("--pull-requests: no branch is checked out\n  next: name one, --into BRANCH")
+        raise ConfigurationError(f"{option}: no branch is checked out\n  next: name one, --into BRANCH")
     return url, os.environ.get("GH_REPO") or _repository(url), branch
 
 
@@ -235,7 +259,7 @@ def _repository(url: str) -> str:
     return name if host in ("", "github.com", "ssh.github.com") else f"{host}/{name}"
 
 
-def _pull(found: Any) -> dict[str, Any] | None:
+def pull_of(found: Any) -> dict[str, Any] | None:
     """What is to be known of a pull request; None for that of a fork's branch of that name, and for no sane one."""
     if not isinstance(found, dict) or found.get("isCrossRepository") is True:
         return None

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 FILE, CHANGES = "swarm.json", "changes.jsonl"
 _SHORT = 256 * 1024
 """Bytes of changes that are not worth writing the record anew."""
-Step = Literal["waiting", "running", "saved", "done"]
+Step = Literal["waiting", "running", "saved", "watched", "done"]
 PULLED, NOT_PUSHED, CLOSED = "pull request", "not pushed", "closed"
+CHECKS_FAILED, UNFINISHED = "checks failed", "unfinished"
 MERGED = ("merged", "nothing to merge", PULLED)
-RETRIED = ("lost", "failed", "incomplete", "timeout", "conflict", "check failed", CLOSED)
+RETRIED = ("lost", "failed", "incomplete", "timeout", "conflict", "check failed", CLOSED, CHECKS_FAILED, UNFINISHED)
 """Outcomes of tasks that run again only when somebody asks for it; ``interrupted`` ones go on by themselves."""
 
 
@@ -37,7 +38,8 @@ class TaskRecord:
     """Where one task stands.
 
     Attributes:
-        step: ``saved``: its loop is complete, and it waits for its merge.
+        step: ``saved``: its loop is complete, and it waits for its merge; ``watched``: for what becomes of its pull
+            request.
         outcome: once it is over: one of `MERGED`, of `RETRIED`, or ``not pushed``, ``interrupted``, ``skipped``;
             else ''.
         reason: a word that says why, such as the loop's own. detail: a sentence for people.
@@ -49,12 +51,18 @@ class TaskRecord:
         copied: files that were copied into its work tree, from the top, with the digest of each.
         told: what the next attempt is told of the one before.
         redone: it was begun anew by itself after a conflict.
-        began, ended: seconds since the epoch.
+        began, ended: of the last attempt, in seconds since the epoch. before: seconds that earlier ones took.
         turns: that have ended, of all attempts. cost_usd, tokens: of those; None: the tool doesn't say.
         merge: the commit that merged it, or that is to be pushed.
         onto: the branch of the task that it needs, which its pull request is on top of; ''.
         pull: its pull request: number, url, state (OPEN, CLOSED, MERGED), draft, head. closing: words that
             close it.
+        pushed: the commit on the pull request's branch that a further one goes on from; ''.
+        rounds: how often what came back from GitHub was given to a turn. round: what the last one was about, as
+            :class:`~bridge.swarm.watch.Decision` has it. answered: ids of reviews that were given to one.
+        checks: what is known of them: ``none``, ``pending``, ``failed``, ``passed``; ''.
+        watched: since when it is waited for, in seconds since the epoch.
+        since: a commit of the branch to merge into that is to be taken in; ''.
         merge_began, merge_ended: of the last merge that was tried, its check included.
         unticked: boxes that the branch's plan doesn't have, to be ticked when the swarm ends.
         said: what its source was told last. untold: why it couldn't be told more; ''.
@@ -80,6 +88,7 @@ class TaskRecord:
     redone: bool = False
     began: float | None = None
     ended: float | None = None
+    before: float = 0.0
     turns: int = 0
     cost_usd: float | None = None
     tokens: float | None = None
@@ -89,6 +98,13 @@ class TaskRecord:
     onto: str = ""
     pull: dict[str, Any] = field(default_factory=dict)
     closing: str = ""
+    pushed: str = ""
+    rounds: int = 0
+    round: str = ""
+    answered: list[str] = field(default_factory=list)
+    checks: str = ""
+    watched: float | None = None
+    since: str = ""
     unticked: list[str] = field(default_factory=list)
     said: str = ""
     untold: str = ""
@@ -104,9 +120,13 @@ class TaskRecord:
 
     @property
     def seconds(self) -> float | None:
+        return self.seconds_by(time.time())
+
+    def seconds_by(self, now: float) -> float | None:
+        """How long was worked on it until then; None: it wasn't begun."""
         if self.began is None:
-            return None
-        return max((time.time() if self.ended is None else self.ended) - self.began, 0.0)
+            return self.before or None
+        return self.before + max((now if self.ended is None else self.ended) - self.began, 0.0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,11 +141,14 @@ class SwarmRecord:
         trees: the folder of the work trees.
         check, check_seconds, into, redo_conflicts, tidy, task_seconds: as `Swarm` takes them.
         max_cost, max_tokens, price_in, price_out: see :class:`~bridge.loop.caps.Caps`, for all tasks together.
-        began, ended: seconds since the epoch.
+        began, ended: seconds since the epoch. paused: seconds between, in which no host was at work.
         end: why it ended; None: it hasn't, or not in order.
         landed: what became of `into`.
         source: where the tasks come from, as ``--from`` names it; ''. write_back: what goes back there.
         pull_requests: each branch is proposed, and none merged here; `into` is what they are to be merged into.
+        watch: what becomes of each pull request is waited for, `watch_seconds` after each push.
+        fix_rounds: how often what came back goes to a turn. reviews: so do people's reviews.
+        merge: it is merged once that is allowed.
         draft: as drafts. remote: the URL that is pushed to. repository: as ``gh`` names it.
     """
 
@@ -150,11 +173,17 @@ class SwarmRecord:
     price_out: float | None = None
     began: float = 0.0
     ended: float | None = None
+    paused: float = 0.0
     end: str | None = None
     landed: str = ""
     source: str = ""
     write_back: How = "none"
     pull_requests: bool = False
+    watch: bool = False
+    watch_seconds: float = 3600.0
+    fix_rounds: int = 2
+    reviews: bool = False
+    merge: bool = False
     draft: bool = False
     remote: str = ""
     repository: str = ""
@@ -174,6 +203,18 @@ class SwarmRecord:
     @property
     def all_merged(self) -> bool:
         return all(each.merged for each in self.tasks)
+
+    def seconds_by(self, now: float) -> float:
+        """How long it was at work until then, or until its end."""
+        return max((self.ended or now) - self.began - self.paused, 0.0)
+
+    @property
+    def last_sign(self) -> float:
+        """When something of it was put down last, in seconds since the epoch."""
+        times = (
+            each for task in self.tasks for each in (task.began, task.ended, task.merge_began, task.merge_ended)
+        )
+        return self.ended or max((self.began, *(each for each in times if each is not None)))
 
     @property
     def cost_usd(self) -> float | None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge import errors, timestamps
 from bridge.amounts import whole
 from bridge.files import lenient, open_file
+from bridge.git.repository import find_repository
 from bridge.loop.lock import standing
+from bridge.sandbox.contents import OF_SWARMS
 from bridge.stream.analysis import PermanentReason
 from bridge.swarm.folder import asked_to_stop
-from bridge.swarm.record import PULLED
+from bridge.swarm.record import PULLED, read_swarm
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.swarm.record import SwarmRecord, TaskRecord
 
 NEXT_STEPS = {
@@ -28,6 +31,9 @@ NEXT_STEPS = {
     "failed": "look at {log}, then `ralph-bridge swarm resume {run} --retry failed`",
     "lost": "look at {branch}, then `ralph-bridge swarm resume {run} --retry lost`",
     "not pushed": "see to that, then `ralph-bridge swarm resume {run}`; by hand: git push origin {pull}",
+    "checks failed": "look at {url}; `ralph-bridge swarm resume {run}` looks at it again, and with"
+    " `--retry 'checks failed'` has it mended again",
+    "unfinished": "see to that at {url}; `ralph-bridge swarm resume {run}` looks at it again",
     "closed": "`ralph-bridge swarm resume {run} --retry closed` begins it anew",
     "interrupted": "`ralph-bridge swarm resume {run}` goes on",
     "skipped": "see to what it needs, then `ralph-bridge swarm resume {run}`",
@@ -35,6 +41,7 @@ NEXT_STEPS = {
 }
 """What can be done about a task that isn't merged."""
 
+_PULLS = ("repository", "draft", "watch", "fix_rounds", "reviews", "merge")
 _PULL = ("number", "url", "state", "draft")
 _TAIL = 32 * 1024
 """Bytes at the end of a worker's events that are looked at for its last words."""
@@ -57,13 +64,16 @@ def unfit(task: TaskRecord) -> int:
 
 def next_step(record: SwarmRecord, task: TaskRecord, folder: Path) -> str:
     log = folder / "tasks" / task.task.id / ("check.log" if task.outcome == "check failed" else "worker.log")
-    step = NEXT_STEPS.get(task.outcome if task.step == "done" else "", NEXT_STEPS[""])
-    return step.format(branch=task.branch, pull=task.pull_branch, run=record.run, log=log)
+    ended = {"done": task.outcome, "watched": "interrupted"}.get(task.step, "")
+    step = NEXT_STEPS.get(ended, NEXT_STEPS[""])
+    return step.format(url=task.pull.get("url"), branch=task.branch, pull=task.pull_branch, run=record.run, log=log)
 
 
 def outcome_of(task: dict[str, Any]) -> str:
     """What became of a task, as :func:`shown` gives it, in words; of a pull request what became of that."""
     pull = task["pull_request"]
+    if pull and task["step"] == "watched":
+        return f"pull request #{pull['number']}, checks {task['checks'] or 'unknown'}"
     if not pull or task["outcome"] != PULLED:
         return str(task["outcome"] or task["step"])
     state = "draft" if pull["draft"] and pull["state"] == "OPEN" else pull["state"].lower()
@@ -77,12 +87,13 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
         events = folder / "tasks" / each.task.id / "events.jsonl"
         live = _live(events) if each.step == "running" else {}
         lost = each.step == "running" and not where.running
+        seconds = each.seconds_by(_last_sign(events, each.began or 0.0) if lost else time.time())
         tasks.append(
             {
                 "id": each.task.id,
                 "title": each.task.title,
                 "needs": list(each.task.needs),
-                "step": "lost" if lost else each.step,
+                "step": "interrupted" if lost else each.step,
                 "outcome": each.outcome or None,
                 "reason": each.reason or None,
                 "detail": each.detail or None,
@@ -91,7 +102,7 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "turn": live.get("turn") or each.turns or None,
                 "turns": each.turns,
                 "last": live.get("last"),
-                "seconds": None if each.seconds is None else round(each.seconds, 3),
+                "seconds": None if seconds is None else round(seconds, 3),
                 "cost_usd": each.cost_usd,
                 "tokens": each.tokens,
                 "branch": each.branch or None,
@@ -100,10 +111,12 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
                 "unsaved": each.unsaved or None,
                 "merge": each.merge or None,
                 "pull_request": {name: each.pull.get(name) for name in _PULL} if each.pull else None,
+                "checks": each.checks or None,
+                "rounds": each.rounds,
                 "said": each.said or None,
                 "untold": each.untold or None,
                 "next": None
-                if each.merged or each.step in ("running", "saved")
+                if each.merged or each.step in ("running", "saved") or (each.step == "watched" and where.running)
                 else next_step(record, each, folder),
             }
         )
@@ -126,9 +139,39 @@ def shown(record: SwarmRecord, folder: Path) -> dict[str, Any]:
         "landed": record.landed or None,
         "source": record.source or None,
         "write_back": record.write_back,
-        "pull_requests": {"repository": record.repository, "draft": record.draft} if record.pull_requests else None,
+        "pull_requests": {"repository": record.repository, "draft": record.draft, "watch": record.watch}
+        if record.pull_requests
+        else None,
         "tasks": tasks,
     }
+
+
+# -- of a single loop ----------------------------------------------------------------------------------
+
+
+def pull_folder(common: Path, branch: str) -> Path:
+    """Where `run --pull-request` puts down how a branch stands, in the git folder that all work trees share."""
+    return common / OF_SWARMS / "pull" / hashlib.sha256(branch.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def pull_of(folder: Path) -> dict[str, Any] | None:
+    """The pull request of the branch that is checked out, as that has put it down; None: there is none."""
+    git = find_repository(folder)
+    common = "" if git is None else git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
+    if git is None or not (Path(common) / OF_SWARMS).is_dir():
+        return None
+    record = read_swarm(pull_folder(Path(common), git.branch()))
+    if record is None or not (task := record.tasks[0]).pull:
+        return None
+    facts = {name: getattr(task, name) or None for name in ("checks", "step", "outcome", "detail")}
+    return {name: task.pull[name] for name in _PULL} | facts | {"rounds": task.rounds}
+
+
+def _last_sign(events: Path, began: float) -> float:
+    """When a worker has reported last."""
+    with suppress(OSError):
+        return max(events.stat().st_mtime, began)
+    return began
 
 
 def _live(events: Path) -> dict[str, Any]:

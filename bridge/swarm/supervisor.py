@@ -22,6 +22,7 @@ from bridge.loop.settings import night
 from bridge.process import leftovers
 from bridge.process.table import Identity, alive, has_open, identify
 from bridge.records import read_object, to_json
+from bridge.sandbox.recovery import look_behind
 from bridge.swarm.folder import EventsTail, locked, read_events, tail_size
 from bridge.swarm.order import Order, Result
 from bridge.swarm.project import files_of
@@ -230,12 +231,13 @@ def ending(events: list[dict[str, Any]]) -> tuple[str, str, str] | None:
 def end_leftovers(order: Order) -> None:
     project = Path(order.project)
     end = time.monotonic() + _ORDERLY
-    while leftovers.marked(project) and time.monotonic() < end:
-        leftovers.end(project)
+    while leftovers.marked(project, leftovers.ALL_MARKS) and time.monotonic() < end:
+        leftovers.end(project, marks=leftovers.ALL_MARKS)
 
 
 def save_tree(order: Order) -> Saved:
     message = f"{order.task}: what was not committed\n\nSaved by ralph-bridge swarm, attempt {order.attempt}."
+    look_behind(order.project)  # where its loop was killed in a turn
     git = tree_of(order)
     return save(git, branch=order.branch, kept=order.kept, message=message, copied=order.copied)
 

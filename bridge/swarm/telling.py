@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.process.ask import ended_when
-from bridge.swarm.record import CLOSED, RETRIED
+from bridge.swarm.record import CLOSED, RETRIED, UNFINISHED
 from bridge.tasks import open_source
 from bridge.tasks.back import Account, tell
 from bridge.tasks.model import Asked
@@ -96,11 +96,11 @@ class Telling:
             return one_line(str(error).partition("\n  next:")[0])
 
     def _word(self, task: TaskRecord, *, over: bool) -> Word | None:
-        if task.step in ("running", "saved"):
+        if task.step in ("running", "saved", "watched"):
             return "begun"
         if task.merged:
             return "done" if over or self._record.pull_requests or not self._record.into else None
-        return "failed" if over and task.outcome in RETRIED and task.outcome != CLOSED else None
+        return "failed" if over and task.outcome in RETRIED and task.outcome not in (CLOSED, UNFINISHED) else None
 
 
 def account_of(record: SwarmRecord, task: TaskRecord, word: Word) -> Account:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from bridge.errors import ProjectUnusable
-from bridge.files import copy_file, delete_folder, make_folder, open_file, usable
+from bridge.files import copy_file, delete_folder, keep_private, make_folder, open_file, usable
 from bridge.git.repository import ALL_WORK, Repository
 from bridge.git.tree import TreeState
 from bridge.records import read_text
@@ -94,7 +95,11 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
         lock: the file that all swarms of the repository lock meanwhile.
     """
     with usable(path):
+        new = [each for each in (path.parent, *path.parent.parents) if not each.exists()]
         make_folder(path.parent)
+        private = not stat.S_IMODE(git.project.stat().st_mode) & 0o077
+        for each in new if private else ():  # others may not read the project, so not its copies
+            keep_private(each)
     with locked(lock):
         if is_tree(git, path):
             return
@@ -106,6 +111,8 @@ def add_tree(git: Repository, path: Path, *, branch: str, base: str, lock: Path)
             done = git.run("worktree", "add", "--quiet", *words)
             if done.ok or is_tree(git, path):
                 break
+        if private and path.is_dir():
+            keep_private(path)
         # A hook behind the checkout may fail; the work tree is there.
         if not done.ok and not (is_tree(git, path) and git.run("-C", str(path), "rev-parse", "HEAD").text):
             raise ProjectUnusable(f"no work tree at {path}: {why(done)}\n  next: see what git says, and the disk")
@@ -226,6 +233,21 @@ def save(git: Repository, *, branch: str, kept: str, message: str, copied: Mappi
         refs += [name] if name else []
         wrong += [why] if why else []
     return Saved(commit, tuple(refs), "; ".join(wrong))
+
+
+def commit_left(git: Repository, branch: str, message: str, without: Iterable[str]) -> str:
+    """Commit to the branch that is checked out what lies there uncommitted; why that failed, or ''.
+
+    Args:
+        without: paths from the top that stay as HEAD has them.
+    """
+    head, found = git.head(), git.capture(message, without=[*without])
+    if not found.commit:
+        return _last(found.left) or "git could not commit it"
+    if found.tree != git.run("rev-parse", f"{head}^{{tree}}").text:
+        _forward(git, f"refs/heads/{branch}", head, found.commit)
+        return "" if git.head() == found.commit else "a merge or a rebase is under way"
+    return ""
 
 
 def _forward(git: Repository, ref: str, head: str, commit: str) -> None:

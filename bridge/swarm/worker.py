@@ -44,7 +44,7 @@ _EVERY = 1.0
 """Seconds between two of the lines that only show that something goes on."""
 _TEXT = 200
 _KEPT = 4096
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 def main() -> None:

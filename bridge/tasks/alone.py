@@ -7,12 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError, ConfigurationError
+from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE
 from bridge.loop.policy import NOT_DONE, Verdict
 from bridge.records import read_text
 from bridge.setups import kinds
-from bridge.setups.options import RunOptions
+from bridge.setups.projects import choose
+from bridge.setups.prompted.files import own_script
 from bridge.tasks.boxes import PlanFormat
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Place:
         kind: of the loop, a name of :func:`bridge.setups.kinds`.
         plan: the fix plan, relative to `folder`; None: there is none.
         home: the folder of the setup's own files, relative to `folder`; '': that is it.
+        scripted: a script of its own is what its loops run.
         format: how the plan is read, and ticked.
     """
 
@@ -81,6 +83,7 @@ class Place:
     kind: str
     plan: str | None
     home: str
+    scripted: bool
     format: PlanFormat
 
     @property
@@ -123,32 +126,24 @@ class Place:
             path = os.path.join(self.home, TASK_FILE)
             # The original's own files are named as its controller is called: from the project's folder.
             return {path: f"{words}\n\n{_ASKS}"}, {"words": ("prompt", path)}
+        if asks == "script" and self.scripted and not prompt:
+            own = f"# The task\n\n{words}\n\n{_ASKS}"
+            # A task's branch leaves the machine when the user says so.
+            return plan, {"setup": self.kind, "task": own, "push": False}
         path = f".ralph/{TASK_FILE}"
-        if asks == "prompt":
-            own = self._own_prompt(prompt)
+        if asks == "script":
+            shared = self._shared_prompt(prompt, *self.own.plan.prompts)
+            own = f"{shared}\n\n" if shared else ""
             further: dict[str, Any] = {"prompt": path, "promise": "COMPLETE"}
-            if "push" in self.own.options:
-                further["push"] = False  # a task's branch leaves the machine when the user says so
             return plan | {path: f"{own}# The task\n\n{words}\n\n{_ASKS}"}, further
         if plan:
             return plan, {}
         shared = self._shared_prompt(prompt)
-        return {path: f"{shared}\n\n# The task\n\n{words}\n" if shared else f"{words}\n\n{_ASKS}"}, {"prompt": path}
+        own = f"{shared}\n\n# The task\n\n" if shared else ""
+        return {path: f"{own}{words}\n\n{_ASKS}"}, {"prompt": path}
 
-    def _own_prompt(self, prompt: str | None) -> str:
-        """What its own loop would send, to stand in front of a task; '' where that can't be had."""
-        if self.own.prompt is None:
-            return ""
-        try:
-            found = self.own.prompt(self.folder, RunOptions(prompt=prompt, max_iterations=1))
-        except BridgeError:
-            if prompt:
-                raise
-            return ""
-        return found.decode("utf-8", "replace").rstrip() + "\n\n"
-
-    def _shared_prompt(self, prompt: str | None) -> str:
-        for name in (prompt,) if prompt else (".ralph/PROMPT.md", "PROMPT.md"):
+    def _shared_prompt(self, prompt: str | None, *usual: str) -> str:
+        for name in (prompt,) if prompt else usual or (".ralph/PROMPT.md", "PROMPT.md"):
             if text := read_text(self.folder / name, root=ANYWHERE):
                 return text.rstrip()
         if prompt:
@@ -170,21 +165,16 @@ def place_of(folder: Path, kind: str, tasks: str | None = None) -> Place:
             "RALPH_DIR is set: the loops of several tasks have their plan and their state in .ralph\n"
             "  next: unset RALPH_DIR"
         )
-    own, home = kinds()[kind], _home(folder, kind)
+    own = kinds()[kind]
+    found = choose(folder, kind) if own.copied else None
+    home = "." if found is None else os.path.relpath(found.home, os.path.realpath(folder))
+    home = "" if home == "." else home
     if tasks and (tasks := os.path.relpath(folder / tasks, folder)).startswith(".."):
         raise ConfigurationError(
             f"--tasks {tasks}: it lies outside of the project\n  next: move it into the project"
         )
     plans = [tasks] if tasks else [os.path.join(home, name) for name in own.plan.files]
     plan = next((name for name in plans if (folder / name).is_file()), plans[0] if own.plan.always else None)
-    return Place(folder=folder, kind=kind, plan=plan, home=home, format=PlanFormat(own.plan, folder))
-
-
-def _home(folder: Path, kind: str) -> str:
-    from bridge.setups.projects import choose
-
-    if not kinds()[kind].copied:
-        return ""
-    found = choose(folder, kind)
-    home = "" if found is None else os.path.relpath(found.home, os.path.realpath(folder))
-    return "" if home == "." else home
+    scripted = found is not None and own_script(found.controller).is_file()
+    form = PlanFormat(own.plan, folder)
+    return Place(folder=folder, kind=kind, plan=plan, home=home, scripted=scripted, format=form)

@@ -65,6 +65,7 @@ class _Issues(Source):
             for name, row in rows.items()
             if self._is_asked_for(row)
         ]
+        ready |= {*self.under_way}
         waits = {each.id: "what `bd ready` waits for" for each in tasks if not each.needs and each.id not in ready}
         found, notes = startable(tasks, waits)
         self._asked.tell_all(notes)
@@ -131,7 +132,10 @@ class _Issues(Source):
         filters = self._asked.filters
         parents = {each for kind, each in _edges(row) if kind == "parent-child"} | {row.get("parent")}
         return (
-            row.get("status") == "open"
+            (
+                row.get("status") == "open"
+                or (row.get("status") == "in_progress" and row.get("id") in self.under_way)
+            )
             and row.get("issue_type") not in _NO_WORK
             and not row.get("is_template")
             and {*filters.label} <= {each for each in as_array(row.get("labels")) if isinstance(each, str)}

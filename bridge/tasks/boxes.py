@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.loop.plan import plan_items, with_only, with_ticks
+from bridge.errors import ConfigurationError
+from bridge.loop.plan import plan_items, unescaped, with_only, with_ticks
 from bridge.tasks.model import NothingOpen, Task, check, new_id, one_line
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def from_plan(
             groups.append([item])
     tasks = []
     for number, group in enumerate(groups, 1):
-        title = (group[0].heading if by_heading else "") or group[0].title
+        title = unescaped((group[0].heading if by_heading else "") or group[0].title)
         boxes = tuple(box for item in group for box in item.boxes)
         text = "\n".join(item.text for item in group)
         tasks.append(Task(new_id(number, title, len(groups)), one_line(title), text, boxes=boxes))
@@ -82,7 +84,7 @@ class PlanFormat:
             first, *rest = task.prompt.splitlines()
             box = f"- [ ] {first}\n" + "".join(f"  {line}".rstrip() + "\n" for line in rest)
             # A prompt of the setup's own may ask for what else a plan says.
-            others = with_only(text, (), wide=self.plan.wide).rstrip() if self.plan.asks == "prompt" else ""
+            others = with_only(text, (), wide=self.plan.wide).rstrip() if self.plan.asks == "script" else ""
             text = f"{others or '# Fix plan'}\n\n{box}"
         return f"{text.rstrip()}\n\n# What came before\n\n{before}\n" if before else text
 
@@ -101,12 +103,14 @@ def from_planned(given: Sequence[PlannedTask], name: str, *, by_heading: bool = 
     """Tasks that depend on each other; those that can be started."""
     if not given:
         raise NothingOpen(f"{name}: no task can be started: all are complete, or wait for one that is blocked")
+    if unknown := [each for task in given for each in task.unknown]:
+        raise ConfigurationError("\n  ".join([*unknown[:20], "next: correct its needs, or take them out"]))
     groups: dict[int, list[PlannedTask]] = {}
     for number, task in enumerate(given):
         groups.setdefault(task.section if by_heading else number, []).append(task)
     group_of = {task.line: key for key, tasks in groups.items() for task in tasks}
     titles = {
-        key: ((by_heading and tasks[0].section_heading) or tasks[0].heading).lstrip("# ")
+        key: re.sub(r"\A#{2,6}[ \t]+", "", (by_heading and tasks[0].section_heading) or tasks[0].heading)
         for key, tasks in groups.items()
     }
     ids = {key: new_id(number, titles[key], len(groups)) for number, key in enumerate(groups, 1)}

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,18 @@ from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, make_folder, move, read_bytes, usable, write_atomic
 from bridge.loop.plan import plan_items
 from bridge.records import read_object, read_text
-from bridge.tasks.model import Asked, NothingOpen, Source, SourceKind, Task, named_id, new_id, one_line
+from bridge.tasks.encoded import decoded, encoded
+from bridge.tasks.model import (
+    Asked,
+    NothingOpen,
+    Source,
+    SourceKind,
+    Task,
+    named_id,
+    new_id,
+    one_line,
+    text_of,
+)
 from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
@@ -52,16 +63,21 @@ class Piece:
 
 
 def _prose(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The lines that are in no code fence, with their numbers from 0."""
+    """The lines that are in no code fence, with their numbers from 0. One that nobody closes hides nothing."""
     fence = ""
+    hidden: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
         found = _FENCE.match(line)
         if not fence and not found:
             yield number, line
         elif not fence and found:
-            fence = found[1]
+            fence, hidden = found[1], []
         elif found and not found[2].strip() and found[1].startswith(fence):
             fence = ""
+        else:
+            hidden.append((number, line))
+    if fence:
+        yield from hidden
 
 
 # -- ralphex ------------------------------------------------------------------------------------------
@@ -120,17 +136,16 @@ def openspec(text: str) -> list[Piece]:
 
 
 def _items(text: str, numbered: re.Pattern[str]) -> Iterator[Piece]:
-    lines = text.split("\n")
-    headings = {number: line.strip("# \r") for number, line in _prose(lines) if re.match(r"## ", line)}
+    prose = _prose(text.split("\n"))
+    headings = {number: line.strip("# \r") for number, line in prose if re.match(r"## ", line)}
     for item in plan_items(text, wide=True):
         found = numbered.match(item.title)
         name, tags, title = found.groups() if found else ("", "", item.title)
-        inside = range(item.line - 1, item.end)
         yield Piece(
             name=name,
             title=title.strip() or name,
             text="\n".join(item.text.split("\n")[1:]),
-            boxes=() if item.ticked else tuple(at for at in inside if _OPEN.match(lines[at])),
+            boxes=tuple(line - 1 for line in item.places),
             group=next((headings[at] for at in reversed(headings) if at < item.line), ""),
             labels=tuple(re.findall(r"\[([^\]]+)\]", tags)),
         )
@@ -216,7 +231,7 @@ class Documents(Source):
         if not (paths := self._files()):
             raise ConfigurationError(f"{self._where}: there is no such file with tasks\n  next: correct its name")
         for path in paths:
-            pieces = self.pieces(path)
+            pieces = self.pieces(path, by_heading=self._asked.by_heading)
             done = done or bool(pieces)
             left = [each for each in pieces if each.boxes]
             first = len(found)
@@ -246,27 +261,32 @@ class Documents(Source):
 
     def done(self, task: Task, comment: str, *, close: bool) -> None:
         del comment  # a document has no place for it
-        for path in self._files() if close else ():
-            pieces = self.pieces(path)
+        if not close or not (paths := self._files()):
+            return
+        for path, by_heading in product(paths, (self._asked.by_heading, not self._asked.by_heading)):
+            pieces = self.pieces(path, by_heading=by_heading)
             piece = next((each for each in pieces if self._ref(path, each) == task.ref), None)
             if piece is None:
                 continue
             with usable(path):
-                lines = read_bytes(path, root=self._root(path)).split(b"\n")
+                text, codec = decoded(read_bytes(path, root=self._root(path)))
+                lines = text.split("\n")
                 for box in piece.boxes:
-                    lines[box] = lines[box].replace(b"[ ]", b"[x]", 1)
+                    lines[box] = lines[box].replace("[ ]", "[x]", 1)
                 if piece.boxes:
-                    write_atomic(path, b"\n".join(lines), root=self._root(path))
+                    write_atomic(path, encoded("\n".join(lines), codec), root=self._root(path))
             if not any(each.boxes for each in pieces if each is not piece):
                 self.finished(path)
+            return
+        raise ConfigurationError(f"{task.ref}: it isn't there any more, or in other words\n  next: tick it by hand")
 
     def finished(self, path: Path) -> None:
         """The last task of a document is done."""
 
-    def pieces(self, path: Path) -> list[Piece]:
+    def pieces(self, path: Path, *, by_heading: bool) -> list[Piece]:
         """Read a document; one that isn't there has none."""
-        text = read_text(path, root=self._root(path)) or ""
-        return called(self._read(text), by_heading=self._asked.by_heading)
+        text = text_of(path, root=self._root(path)) or ""
+        return called(self._read(text), by_heading=by_heading)
 
     def _prompt(self, path: Path, piece: Piece) -> str:
         shown = self._shown(path)

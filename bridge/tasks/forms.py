@@ -6,6 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from bridge.loop.plan import escaped
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,12 +29,12 @@ def written(tasks: Sequence[Task], form: str) -> str:
 def _plan(tasks: Sequence[Task]) -> str:
     lines = ["# Plan", ""]
     for task in tasks:
-        mark = f"[{task.ref}] " if task.ref.startswith("#") else ""
+        mark = f"[{task.ref}] " if re.fullmatch(r"#\d+", task.ref) and task.ref != task.title else ""
         lines.append(f"- [ ] {mark}{task.title}")
         rest = task.prompt.strip().splitlines()
         # A box in a task's own text would be one of the plan.
         lines += [f"  {_BOX.sub('- ', line)}".rstrip() for line in rest if _BOX.sub("", line).strip() != task.title]
-    return "\n".join(lines) + "\n"
+    return escaped("\n".join(lines) + "\n")
 
 
 def _prd(tasks: Sequence[Task]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from pathlib import Path
 
 GH = Program(
     "gh",
@@ -48,13 +49,20 @@ GH = Program(
     },
 )
 _REPOSITORY = lazy(r"(?:[\w.-]+(?::\d+)?/)?[\w.-]+/[\w.-]+")
+_ADDRESS = lazy(
+    r"(?:(?:https?|ssh|git)://(?:[^\s/@]*@)?(?P<host>[^\s/@]+)/|(?:[^\s/@]+@)(?P<there>[^\s/@:]+):)"
+    r"(?P<own>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?(?:/(?:issues/?|pulls/?)?)?(?:[?#]\S*)?"
+)
+"""A repository as a browser or ``git clone`` has it."""
 _URL = lazy(r"https?://([^\s/]+/[\w.-]+/[\w.-]+)(?:/issues/\d+)?")
 _FIELDS = "number,title,body,state,labels,url"
 _REFERENCE = r"(?:https://[^\s/]+/)?([\w.-]+/[\w.-]+)?(?:#|/(?:issues|pull)/)(\d{1,9})\b"
-_BULLET = r"\n\s*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?"
+_BULLET = r"\n\s*(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?[*_\[(]*"
 _NEEDS = lazy(
-    r"(?i)(?<!not )(?<!longer )\b(?:depends on|blocked by|requires)\b:?[ \t]*"
-    rf"(?:(?P<here>(?:{_REFERENCE}(?:[ \t,&]|and\b)*)+)|(?P<below>(?:{_BULLET}{_REFERENCE}[^\n]*)+))"
+    r"(?i)(?<!not )(?<!longer )(?<!not[*_]{2} )(?<![a-z0-9])"
+    r"(?:depends on|blocked by|requires)[*_]{0,3}:?[*_]{0,3}[ \t]*"
+    rf"(?:(?P<here>(?:[*_\[(]*{_REFERENCE}[*_\])]*(?:[ \t,&]|and\b)*)+)"
+    rf"|(?P<below>(?:{_BULLET}{_REFERENCE}[^\n]*)+))"
 )
 _NEED = lazy(_REFERENCE)
 _WORDS = {"critical": 0, "urgent": 0, "highest": 0, "high": 1, "medium": 2, "normal": 2, "low": 3, "lowest": 4}
@@ -64,6 +72,19 @@ _PRIORITY = lazy(
 _MOST_NEEDS = 50
 _AT_ONCE = 200
 _MOST_LOOKED_UP = 1_000
+
+
+def default_branch(folder: Path, repository: str) -> str:
+    """The branch that pull requests of a repository go into, where nobody names one.
+
+    Raises:
+        SourceUnavailable: it can't be asked.
+    """
+    words = ("repo", "view", "--json=defaultBranchRef", "--", repository)
+    found = as_object((as_object(GH.ask_json(folder, words)) or {}).get("defaultBranchRef")) or {}
+    if not isinstance(name := found.get("name"), str) or not name:
+        raise GH.wrong(words)
+    return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +102,10 @@ class _Issue:
 
 class _Issues(Source):
     def __init__(self, asked: Asked) -> None:
+        if found := _ADDRESS.fullmatch(asked.argument):
+            host = (found["host"] or found["there"]).lower().removeprefix("www.")
+            own = f"{found['own']}/{found['name']}"
+            asked = replace(asked, argument=own if host == "github.com" else f"{host}/{own}")
         self._asked = asked
         if asked.argument and not _REPOSITORY.fullmatch(asked.argument):
             raise ConfigurationError(

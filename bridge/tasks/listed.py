@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge import yaml_bounds
 from bridge.errors import ConfigurationError
 from bridge.resources import likely
 from bridge.tasks.model import BAD_ID, ID, Asked, NothingOpen, Source, SourceKind, Task, check, new_id, one_line
@@ -36,9 +37,10 @@ def from_yaml(text: str, name: str) -> list[Task]:
     import yaml
 
     try:
+        yaml_bounds.check(text)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that there isn't, a number without end
         mark = getattr(error, "problem_mark", None)
         where = f"{name}:{mark.line + 1}" if mark is not None else name
         raise ConfigurationError(f"{where}: no YAML: {getattr(error, 'problem', None) or error}") from None

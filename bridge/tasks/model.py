@@ -6,18 +6,19 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from bridge import wording
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE
-from bridge.records import read_text
+from bridge.files import ANYWHERE, read_bytes, usable
 from bridge.resources import likely
+from bridge.tasks.encoded import decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from bridge.setups.model import PlanKind
@@ -67,6 +68,9 @@ class Source(ABC):
 
     What is read there is text from outside: never a command, an option or a terminal's escape.
     """
+
+    under_way: Collection[str] = ()
+    """What it calls those that an earlier loop of the same run was at: they are open, whatever it was told."""
 
     @abstractmethod
     def tasks(self) -> list[Task]:
@@ -181,14 +185,25 @@ class Asked:
         return self.project / name
 
     def text(self, path: Path) -> str:
-        """Read such a file.
+        """Read such a file, in whatever Unicode it is.
 
         Raises:
             ConfigurationError: there is none.
         """
-        if (text := read_text(path, root=ANYWHERE)) is None:
+        if path.is_dir():
+            raise ConfigurationError(f"{path}: it is a folder, expected a file with tasks\n  next: name one in it")
+        if (text := text_of(path, root=ANYWHERE)) is None:
             raise ConfigurationError(f"{path}: there is no such file with tasks\n  next: correct its name")
         return text
+
+
+def text_of(path: Path, *, root: str) -> str | None:
+    """What is in a file of tasks, without a mark of its encoding; None: there is none."""
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError):
+        data = read_bytes(path, root=root)
+        _, codec = decoded(data)
+        return data.decode(codec, "replace").removeprefix("\ufeff")
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.errors import ConfigurationError
 from bridge.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.loop.plan import with_ticks
-from bridge.setups.prompted.task_lists import LAST, planned, read_entries, with_done
-from bridge.tasks.boxes import from_plan, from_planned
+from bridge.setups.prompted.task_lists import LAST, held_up, planned, read_entries, with_done
+from bridge.tasks.boxes import PlanFormat, from_plan, from_planned
+from bridge.tasks.encoded import decoded, encoded
 from bridge.tasks.model import Asked, Source, SourceKind, Task, one_line
 from bridge.tasks.order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+
+_BOX = re.compile(r"\A(?:[-*+]|\d+[.)])[ \t]+\[ \][ \t]*")
 
 
 class FileOfTasks(Source):
@@ -45,20 +51,22 @@ class FileOfTasks(Source):
         if not close:
             return
         with usable(self.path):
-            text = read_bytes(self.path, root=ANYWHERE).decode("utf-8", "surrogateescape")
-            ticked, _ = self._ticked(text, task.ref.split("\n"))
+            text, codec = decoded(read_bytes(self.path, root=ANYWHERE))
+            ticked, left = self._ticked(text, task.ref.split("\n"))
             if ticked != text:
-                write_atomic(self.path, ticked)
+                write_atomic(self.path, encoded(ticked, codec), root=ANYWHERE)
+        if left:
+            raise ConfigurationError(
+                f"{self.path}: {'; '.join(left)}: it isn't there any more, or in other words\n"
+                "  next: tick it by hand"
+            )
 
 
 def with_refs(tasks: Sequence[Task]) -> list[Task]:
     """Have each task's source call it by its boxes, which no plan of a project has; what is a task is no box in its
     own text.
     """
-    return [
-        replace(each, ref="\n".join(each.boxes), boxes=(), prompt=each.prompt.removeprefix("- [ ] "))
-        for each in tasks
-    ]
+    return [replace(each, ref="\n".join(each.boxes), boxes=(), prompt=_BOX.sub("", each.prompt)) for each in tasks]
 
 
 def _plan(asked: Asked) -> Source:
@@ -69,7 +77,13 @@ def _plan(asked: Asked) -> Source:
         wide = asked.plan is not None and asked.plan.wide
         return with_refs(from_plan(text, name, by_heading=asked.by_heading, wide=wide))
 
-    return FileOfTasks(asked, read, lambda text, boxes: with_ticks(text, boxes))
+    def ticked(text: str, boxes: Sequence[str]) -> tuple[str, list[str]]:
+        plan = asked.plan
+        if plan is None:
+            return with_ticks(text, boxes)
+        return PlanFormat(plan, asked.project).done(text, boxes)
+
+    return FileOfTasks(asked, read, ticked)
 
 
 def from_stories(text: str, name: str) -> list[Task]:
@@ -88,7 +102,12 @@ def from_stories(text: str, name: str) -> list[Task]:
 
 
 def _stories(asked: Asked) -> Source:
-    return FileOfTasks(asked, from_stories, lambda text, labels: with_done(text, labels), "prd.json")
+    def read(text: str, name: str) -> list[Task]:
+        waiting = held_up(read_entries(text, name))
+        asked.tell_all([f"{each.label} waits for what is put off: it is left out" for each in waiting])
+        return from_stories(text, name)
+
+    return FileOfTasks(asked, read, lambda text, labels: with_done(text, labels), "prd.json")
 
 
 KINDS = {

@@ -15,12 +15,14 @@ from bridge.git.repository import find_repository
 from bridge.loop.aside import Aside
 from bridge.loop.caps import REASONS
 from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, TasksStand
+from bridge.loop.inbox import STOPPED
 from bridge.loop.lock import FILE as LOCK
 from bridge.loop.lock import Lent, lent
-from bridge.loop.policy import Decision, LoopState, Verdict
+from bridge.loop.policy import Decision, Verdict
 from bridge.loop.records import NO_TURNS, Spent
 from bridge.loop.runs import read_run
 from bridge.loop.settings import read_caps
+from bridge.loop.state import LoopState
 from bridge.loop.store import Store
 from bridge.setups.projects import project_lock
 from bridge.tasks.alone import ITERATIONS, Mismatch, is_done, place_of
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from bridge.tasks.back import How, Word
     from bridge.tasks.model import Source
 
-_OVER = (*REASONS, "max_minutes", "cancelled")
+_OVER = (*REASONS, STOPPED, "max_minutes", "cancelled")
 """Reasons for which no further task is begun: what counts for all is used up, or somebody has stopped it."""
 _MOST_TOLD = 6
 
@@ -174,6 +176,8 @@ class Series:
         notes = self.aside.recover()
         before = read_tasks(self.state)
         self.record = TasksRecord(source=self.name, run=f"run-{int(time.time())}")
+        if before is not None and before.source == self.name:
+            self.source.under_way = {each.ref for each in before.tasks.values() if not each.outcome}
         try:
             self.tasks = keys(ordered(self.source.tasks()))
         except NothingOpen:
@@ -227,7 +231,10 @@ class Series:
         if key in now:  # needs are those of the list that it stood in
             self.tasks[key] = replace(now[key], id=self.tasks[key].id, needs=self.tasks[key].needs)
             return True
-        yield Notice(f"{self._shown(key)} is left out: its source doesn't list it any more")
+        known = {*self.tasks, *self.record.tasks}
+        new = [task.title for other, task in now.items() if other not in known]
+        more = f"; new there, and for the next run: {new[0]}" if new else ""
+        yield Notice(f"{self._shown(key)} is left out: its source doesn't list it any more in these words{more}")
         del self.tasks[key]
         self.record.tasks.pop(key, None)
         return False

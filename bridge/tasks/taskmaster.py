@@ -63,16 +63,38 @@ def _entry(text: str, name: str, node: Node) -> _Entry:
     own = _id(text, name, node)
     listed = node.value.get("subtasks")
     nodes = listed.value if listed is not None and isinstance(listed.value, list) else []
-    return _Entry(own, node, {f"{own}.{_id(text, name, each)}": each for each in nodes})
+    ids = [_id(text, name, each) for each in nodes]
+    return _Entry(
+        own,
+        node,
+        {
+            each if each.startswith(f"{own}.") else f"{own}.{each}": below
+            for each, below in zip(ids, nodes, strict=True)
+        },
+    )
 
 
 def _id(text: str, name: str, node: Node) -> str:
     if not isinstance(node.value, dict):
         raise wrong(text, name, node, f"a task is {kind_of(node.value)}, expected an object")
-    own = node.get("id")
-    if not isinstance(own, str | int) or isinstance(own, bool) or not str(own).strip():
+    own = _called(text, node.value["id"]) if "id" in node.value else ""
+    if not own:
         raise wrong(text, name, node, "a task has no id")
-    return str(own)
+    return own
+
+
+def _called(text: str, node: Node) -> str:
+    """An id as it is written: of the numbers 3.1 and 3.10 each is one of its own; '' for what is none."""
+    if isinstance(node.value, str):
+        return node.value.strip()
+    known = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    return text[node.start : node.end].strip() if known else ""
+
+
+def _dependencies(text: str, node: Node) -> list[str]:
+    found = node.value.get("dependencies")
+    listed = [] if found is None else found.value if isinstance(found.value, list) else [found]
+    return [each for each in (_called(text, one) for one in listed) if each]
 
 
 def from_taskmaster(
@@ -99,7 +121,7 @@ def from_taskmaster(
     entries = {each.id: each for each in by_tag[tag]}
     if again := next((each for each in by_tag[tag] if entries[each.id] is not each), None):
         raise wrong(text, name, entries[again.id].node, f"id {again.id} comes twice")
-    needs = {each.id: _needs(each, entries) for each in entries.values() if each.status in _OPEN}
+    needs = {each.id: _needs(text, each, entries) for each in entries.values() if each.status in _OPEN}
     waiting = [
         key for key, wanted in needs.items() if any(each in entries and each not in needs for each in wanted)
     ]
@@ -126,15 +148,17 @@ def from_taskmaster(
     return check(tasks, lines)
 
 
-def _needs(entry: _Entry, entries: Mapping[str, _Entry]) -> list[str]:
+def _needs(text: str, entry: _Entry, entries: Mapping[str, _Entry]) -> list[str]:
     """Tasks that have to be done before: a subtask stands for its task, unless that subtask is done."""
-    wanted = [str(each) for each in entry.node.get("dependencies") or ()]
+    wanted = _dependencies(text, entry.node)
     for node in entry.subtasks.values():
         if _status(node) in _OPEN:  # a plain number is a neighbour's
-            wanted += [str(each) for each in node.get("dependencies") or () if "." in str(each)]
+            wanted += [each for each in _dependencies(text, node) if "." in each]
     found = []
     for each in wanted:
-        parent = each if each in entries else each.partition(".")[0]
+        parent = each
+        while parent not in entries and "." in parent:
+            parent = parent.rpartition(".")[0]
         named = entries[parent].subtasks.get(each, entries[parent].node) if parent in entries else None
         if parent != entry.id and (named is None or _status(named) not in _DONE):
             found.append(each if named is None else parent)

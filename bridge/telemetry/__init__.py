@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.observers import Observer
+from bridge.packages import install_command
 from bridge.resources import likely
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _problem(env: Mapping[str, str]) -> str:
         found = find_spec(_PACKAGE) is not None
     except ImportError:
         found = False
-    return "" if found else "OpenTelemetry's SDK isn't installed\n  next: pip install 'ralph-bridge[telemetry]'"
+    return "" if found else f"OpenTelemetry's SDK isn't installed\n  next: {install_command('telemetry')}"
 
 
 def _observe(run: RunFacts, *, content: bool, env: Mapping[str, str], steps: Any, asked: bool) -> Observer:

@@ -6,18 +6,20 @@ import os
 import tempfile
 import threading
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.agent import Elsewhere
 from bridge.errors import HookExited, HookTimeout, ProgramNotFound
 from bridge.files import ANYWHERE, descriptor, open_file, read_bytes, usable
+from bridge.git.immune import path_outside
 from bridge.process.argv import resolve
 from bridge.process.leftovers import MARK
 from bridge.sandbox.own import without_own
 from bridge.shell.protocol import quote
+from bridge.turn.ending import EndWatch, Over, is_whole
 from bridge.turn.logs import TurnLog
 from bridge.turn.model import refuse_for_agent
 from bridge.turn.tool import (
@@ -48,6 +50,10 @@ _LAST_WORDS = 5.0
 _SLOW = 10.0
 """Seconds after which a hook is named that is still running."""
 
+_FOLLOWED = 0.05
+"""Seconds between two looks at what is passed on."""
+_CHUNK = 1 << 16
+
 _LONGEST_LINE = 64 * 1024 * 1024
 _LONGEST_TAPPED = 1024 * 1024
 
@@ -77,6 +83,12 @@ class AgentTool(Tool):
         self._began = int(time.time())
         # What the agent starts hands it on; the shell itself doesn't show it, and so is no leftover.
         agent.shell.execute(f"export {MARK}={quote(str(settings.project))}")
+        self._path = "", ""
+        """That of hooks beside a box, which leads to no program of the project's, and the one that the box has."""
+        if settings.box is not None:
+            path = str(agent.shell.get("PATH") or os.defpath)
+            self._path = path_outside({"PATH": path}, settings.project) or os.defpath, path
+            agent.shell.update({"PATH": self._path[0]})
 
     def prepare(self, request: TurnRequest) -> Command:
         """See whether the program is there; its own controller has seen to that before its first turn.
@@ -101,11 +113,28 @@ class AgentTool(Tool):
             bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``.
         """
         cli = self.agent.cli
-        if not self.agent.shell.call("command", "-v", "--", cli).ok:
+        with self._path_inside():
+            there = self.agent.shell.call("command", "-v", "--", cli).ok
+        if not there:
             raise ProgramNotFound(
                 f"{cli} was not found on PATH; {self.agent.script} needs it\n"
                 "  next: install it, or put the folder that holds it on PATH"
             )
+
+    @contextmanager
+    def _path_inside(self) -> Iterator[str]:
+        """Have the PATH that a box has, with what a hook has put in front of it."""
+        shell, (outside, whole) = self.agent.shell, self._path
+        path = str(shell.get("PATH") or os.defpath)
+        if outside == whole:
+            yield path
+            return
+        inside = path.replace(outside, whole)
+        shell.update({"PATH": inside})
+        try:
+            yield inside
+        finally:
+            shell.update({"PATH": path})
 
     def run(self, _command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
         """Run the hooks of one turn, with the program between them.
@@ -143,7 +172,7 @@ class AgentTool(Tool):
                 raise
             return not_started(first_line(error))
         response = agent.extract_response(logs.output).rstrip("\n") if end.status == 0 else ""
-        yield ProgramEnded(end.status, response, end.timed_out)
+        yield ProgramEnded(end.status, response, end.timed_out, end.mute)
         agent.shell["agent_rc"] = end.status or int(not response)
         left: BaseException | None = None
         try:
@@ -154,6 +183,7 @@ class AgentTool(Tool):
             end.status,
             AgentOutput(logs.output, response if end.status == 0 else None),
             timed_out=end.timed_out,
+            mute=end.mute,
             stderr=stderr_tail(logs.stderr),
             response=response,
             shown=end.shown or self._as_controller,
@@ -164,17 +194,25 @@ class AgentTool(Tool):
         logs, settings, shown = request.logs, self._settings, False
         with usable(f"the log {logs.output}"):
             capture = TurnLog(logs.output, settings.turn_log_bytes)
-        with capture, _opened_for_bash(logs.stderr) as stderr, self._boxed(request) as instead:
+        with (
+            capture,
+            _opened_for_bash(logs.stderr) as stderr,
+            _passed_on(logs.stderr) if self._as_controller else nullcontext(),
+            self._boxed(request) as instead,
+        ):
             running = run_agent(
                 self.agent,
                 request.prompt,
-                capture if request.on_line is None else _Tapped(capture, request.on_line),
+                capture,
                 instead=instead,
                 stdin=0 if self._as_controller else b"",
                 stderr=stderr,
                 end_line=self._end_line,
                 grace=settings.graces.interrupt,
                 timeout=request.timeout,
+                answered=settings.graces.answered,
+                max_silence=settings.max_silence,
+                on_line=request.on_line,
                 on_start=request.on_start,
             )
             with closing(running) as texts:
@@ -197,17 +235,19 @@ class AgentTool(Tool):
         if box is None:
             yield None
             return
+        box.admit(request.prompt)
         with tempfile.NamedTemporaryFile(prefix="ralph-bridge-agent-", suffix=".bash") as file:
             copy, prompt = file.name, os.path.join(settings.project, request.prompt)
-            env = {**settings.environment, **request.exports(), "PATH": str(self.agent.shell["PATH"])}
-            bash = resolve(["bash"], cwd=settings.project, env=env)[0]
-            boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
-            if isinstance(words := self.agent.shell.get("AGENT_ARGS"), str) and words:
-                self.agent.shell.update({"AGENT_ARGS": " ".join(without_own(self.agent.cli, words.split()))})
-            self.agent.write_copy(copy, without=env.keys() - boxed.inside.keys())
-            sets = {name: value for name, value in boxed.env.items() if env.get(name) != value}
+            with self._path_inside() as path:
+                env = {**settings.environment, **request.exports(), "PATH": path}
+                bash = resolve(["bash"], cwd=settings.project, env=env)[0]
+                boxed = box.command([bash, copy, request.prompt], env, also=(self.agent.cli,), reads=(copy, prompt))
+                if isinstance(words := self.agent.shell.get("AGENT_ARGS"), str) and words:
+                    self.agent.shell.update({"AGENT_ARGS": " ".join(without_own(self.agent.cli, words.split()))})
+                self.agent.write_copy(copy, without=env.keys() - boxed.inside.keys())
+            changed = {name: value for name, value in boxed.env.items() if env.get(name) != value}
             with boxed.standing():
-                yield Elsewhere(boxed.argv, boxed.env.keys(), sets)
+                yield Elsewhere(boxed.argv, boxed.env.keys(), {"PATH": path, **changed})
 
     def _hook(self, hook: Beside, request: TurnRequest) -> Iterator[Event]:
         """A hook beside the program; one that hangs is named, ended at its deadline, and the loop goes on."""
@@ -234,20 +274,53 @@ class AgentTool(Tool):
 
 
 class _Tapped:
-    """A log whose lines somebody else gets, too; of one that is too long, none."""
+    """A log whose lines others get, too; of one that is too long, none."""
 
-    def __init__(self, log: TurnLog, on_line: Callable[[bytes], None]) -> None:
+    def __init__(self, log: Tee, watch: EndWatch, on_line: Callable[[bytes], None] | None) -> None:
+        from bridge.stream.events import Reader
+
         self._log, self._on_line, self._begun = log, on_line, b""
+        self._watch, self._reader, self._lock = watch, Reader(text=False), threading.Lock()
 
     def write(self, data: bytes) -> int:
         self._log.write(data)
         *lines, begun = (self._begun + data).split(b"\n")
         self._begun = begun if len(begun) < _LONGEST_TAPPED else b""
-        for line in lines:
-            self._on_line(line)
+        with self._lock:
+            for line in lines:
+                self._reader.feed(line)
+            self._watch.printed(time.monotonic(), self._reader.closings)
+        if (on_line := self._on_line) is not None:
+            for line in lines:
+                on_line(line)
         return len(data)
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        self._log.flush()
+
+    @property
+    def tick(self) -> float:
+        return self._watch.tick
+
+    def over(self) -> Over | None:
+        """Say whether the program is to be ended; from another thread."""
+        with self._lock:
+            return self._watch.over(time.monotonic(), self._answered)
+
+    def answered(self) -> bool:
+        with self._lock:
+            return self._answered()
+
+    def failed(self) -> bool:
+        """Whether its answer reports an error."""
+        with self._lock:
+            return self._reader.answer().is_error
+
+    def _answered(self) -> bool:
+        if is_whole(self._begun):  # a result without a newline behind it
+            self._reader.feed(self._begun)
+            self._begun = b""
+        return self._reader.answered()
 
 
 @contextmanager
@@ -279,6 +352,38 @@ def _opened_for_bash(path: Path | None) -> Iterator[Path | None]:
         os.close(opened)
 
 
+@contextmanager
+def _passed_on(path: Path | None) -> Iterator[None]:
+    """Have what is written to a log on this process's own stderr, too, as it comes.
+
+    A pipe in between would end whatever outlives the turn and writes to it.
+    """
+    if path is None:
+        yield
+        return
+    over = threading.Event()
+
+    def follow(file: IO[bytes]) -> None:
+        while True:
+            last = over.wait(_FOLLOWED)
+            with suppress(OSError):  # nobody reads
+                while data := file.read(_CHUNK):
+                    written = 0
+                    while written < len(data):
+                        written += os.write(2, data[written:])
+            if last:
+                return
+
+    with open_file(path) as file:
+        follower = threading.Thread(target=follow, args=(file,), daemon=True)
+        follower.start()
+        try:
+            yield
+        finally:
+            over.set()
+            follower.join()
+
+
 def hook_texts(stdout: str, stderr: str) -> Iterator[HookText]:
     if stdout:
         yield HookText(stdout)
@@ -291,12 +396,14 @@ class AgentEnd(NamedTuple):
 
     Attributes:
         status: of the rightmost stage that failed: the filter's, else the program's.
-        timed_out: it was ended because it ran for too long.
+        timed_out: it was ended because it ran for too long, or printed nothing for too long.
+        mute: because it printed nothing.
         shown: some of its text was shown.
     """
 
     status: int
     timed_out: bool = False
+    mute: bool = False
     shown: bool = False
 
 
@@ -312,6 +419,9 @@ def run_agent(
     timeout: float | None = None,
     on_start: Callable[[int | None], None] = lambda _pid: None,
     instead: Elsewhere | None = None,
+    answered: float = 0.0,
+    max_silence: float | None = None,
+    on_line: Callable[[bytes], None] | None = None,
 ) -> Generator[str, None, AgentEnd]:
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
 
@@ -323,22 +433,30 @@ def run_agent(
         timeout: seconds that it may take; None: any number.
         on_start: gets its process group, and None when it has ended.
         instead: as for :meth:`bridge.agent.Agent.invoke`.
+        answered: seconds that it may stay once its CLI has answered; 0: any number.
+        max_silence: seconds that it may print nothing; None: any number.
+        on_line: gets each line that it prints.
 
     Raises:
         bridge.errors.BridgeError: it can't be started.
     """
+    tapped = _Tapped(capture, EndWatch(time.monotonic(), grace=answered, silence=max_silence), on_line)
     with (
         agent.invoke(
-            prompt_file, stdin=stdin, stderr=stderr, tee=capture, end_line=end_line, grace=grace, instead=instead
+            prompt_file, stdin=stdin, stderr=stderr, tee=tapped, end_line=end_line, grace=grace, instead=instead
         ) as running,
         agent.format_display(running, end_line=end_line) as display,
-        _ended_after(timeout, running, display) as over,
+        _ended_in_time(timeout, running, display, tapped) as ended,
     ):
         on_start(running.pid)
         yield from display
     on_start(None)
     status = display.status or running.status or 0
-    return AgentEnd(status or 124, True) if over.is_set() else AgentEnd(status)
+    if ended.by is Over.ANSWERED:
+        return AgentEnd(int(tapped.failed()))
+    if ended.late or ended.by is Over.SILENT:
+        return AgentEnd(status or 124, True, ended.by is Over.SILENT)
+    return AgentEnd(status)
 
 
 class AgentOutput:
@@ -412,26 +530,38 @@ def named_when_slow(what: str, deadline: float, say: Callable[[str], None]) -> I
         timer.join()
 
 
-@contextmanager
-def _ended_after(seconds: float | None, job: Job, display: Display) -> Iterator[threading.Event]:
-    """End a job that runs for longer, and its display, if that doesn't end by itself then; the event says so."""
-    over, shown = threading.Event(), threading.Event()
-    if seconds is None:
-        yield over
-        return
+class _Ended:
+    """Why a job was ended: `by` what it printed or didn't; `late`: it ran for too long."""
 
-    def end() -> None:
-        over.set()
-        job.terminate()
+    by: Over | None = None
+    late: bool = False
+
+
+@contextmanager
+def _ended_in_time(seconds: float | None, job: Job, display: Display, tapped: _Tapped) -> Iterator[_Ended]:
+    """End a job that has answered and stays, that prints nothing or runs for too long, and say so.
+
+    Its display is ended, too, if that doesn't end by itself then.
+    """
+    ended, shown = _Ended(), threading.Event()
+    deadline = None if seconds is None else time.monotonic() + max(seconds, 0.0)
+
+    def watch() -> None:
+        while not (ended.late or ended.by):
+            left = tapped.tick if deadline is None else min(tapped.tick, max(0.0, deadline - time.monotonic()))
+            if shown.wait(left):
+                return
+            ended.by = tapped.over()
+            if ended.by is None and deadline is not None and time.monotonic() >= deadline:
+                ended.by, ended.late = (Over.ANSWERED, False) if tapped.answered() else (None, True)
+        job.terminate(interrupt=ended.by is not Over.ANSWERED)
         if not shown.wait(_LAST_WORDS):
             display.terminate()
 
-    timer = threading.Timer(max(seconds, 0.0), end)
-    timer.daemon = True
-    timer.start()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
-        yield over
+        yield ended
     finally:
         shown.set()
-        timer.cancel()
-        timer.join()
+        watcher.join()

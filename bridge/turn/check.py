@@ -49,6 +49,7 @@ def run_check(
     *,
     env: Mapping[str, str],
     seconds: float,
+    late: str = "",
     box: Box | None = None,
     graces: Graces | type[Graces] = Graces,
     log_bytes: int = TURN_LOG_BYTES,
@@ -62,6 +63,7 @@ def run_check(
         log: gets what it prints, of both streams; its middle is left out beyond `log_bytes`.
         env: its environment; in a box, what that lets in and RALPH_*.
         seconds: that it may take.
+        late: what is wrong where it took longer, unless that is just this.
 
     Yields:
         Its lines as they come; b"" where there is none for a while.
@@ -85,7 +87,7 @@ def run_check(
                 yield line
             status = program.status
     except ProgramTimeout:
-        why = f"took longer than {seconds / 60:g} minutes"
+        why = late or f"took longer than {seconds / 60:g} minutes"
     except BridgeError as error:
         why = f"could not be run: {first_line(error)}"
     if status:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import closing, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -15,8 +15,8 @@ from bridge.errors import (
     HookError,
     ProgramNotFound,
     ProgramNotStarted,
-    ProgramTimeout,
 )
+from bridge.git.immune import path_outside
 from bridge.process.argv import check_sizes, os_arguments, resolve
 from bridge.process.leftovers import MARK
 from bridge.process.program import Program
@@ -33,9 +33,10 @@ from bridge.turn.tool import (
     not_started,
     stderr_tail,
 )
+from bridge.turn.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -118,11 +119,8 @@ def build_command(
         raise ConfigurationError(f"there is no command to run: {hook} empty")
     if isinstance(driver, _OnStdin):
         stdin = driver.command_stdin()
-    arguments: Sequence[str] = settings.arguments
     if settings.model:
-        argv, arguments, note = with_model(argv, settings.model, arguments)
-    if len(argv) > 1 and argv[1].startswith("-"):  # else a sub-command, whose options come behind it
-        argv = [argv[0], *arguments, *argv[1:]]
+        argv, note = with_model(argv, settings.model)
     words = stdin.encode("utf-8", "surrogateescape") if stdin else None
     return Command(os_arguments(argv), words, live, note=note)
 
@@ -158,6 +156,8 @@ class DriverTool:
         self.name = f"{name}@{settings.model}" if settings.model else name
         self._settings = settings
         self._filter_fails = self._noted = False
+        if (path := path_out_here(settings)) != settings.environment.get("PATH", os.defpath):
+            driver.set("PATH", path)
 
     def supports_sessions(self) -> bool:
         return self.driver.supports_sessions()
@@ -184,6 +184,8 @@ class DriverTool:
         """
         settings = self._settings
         try:
+            if settings.box is not None:
+                settings.box.admit(request.prompt)
             context = "\n\n".join(filter(None, (request.context, request.added)))
             command = build_command(self.driver, settings, request.prompt, context=context, session=request.session)
             env = settings.environment
@@ -245,16 +247,18 @@ class _Running:
         self._settings = settings
         self._request = request
         self._show = show
-        self._shown = self._idle = self._timed_out = False
+        self._shown = self._idle = False
         self._last = self._tool = b""
         self._result: bytes | None = None
         self._ticks = 0
 
     def run(self, command: Command) -> Generator[Event, None, TurnResult]:
         from bridge.stream.analysis import Analyzer
+        from bridge.stream.echo import Echo
 
         settings, request = self._settings, self._request
         analyzer = Analyzer()
+        echo = Echo([*map(os.fsencode, command.argv[1:]), command.stdin or b""], analyzer.feed)
         logs = request.logs
         assert logs.stderr is not None
         argv, env = command.argv, {**settings.environment, **request.exports()}
@@ -276,51 +280,38 @@ class _Running:
             ) as program,
         ):
             request.on_start(program.pid)
-            for line in self._lines(program):
+            writes = self._writes()
+            every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
+            watched = Watched(program, analyzer, settings, every=every)
+            self._began = reported = watched.began
+            for line in watched.lines():
                 if line:
                     raw.write(line)
-                    analyzer.feed(line)
+                    echo.feed(line)
                     if request.on_line is not None:
                         request.on_line(line)
                     yield from self._take(line)
-                else:
+                    continue
+                if (now := time.monotonic()) - reported >= settings.poll_seconds:
+                    reported = now
                     errors.bound()
                     yield self._progress()
+                if writes is not None and writes.missed():
+                    self._idle = True
+                    program.end()
             errors.bound()
+            echo.end()
             yield from map(Notice, filter(None, (raw.notice, errors.notice)))
         request.on_start(None)
-        assert program.status is not None
-        return TurnResult(
-            program.status,
-            analyzer,
-            timed_out=self._timed_out,
-            idle=self._idle,
-            stderr=stderr_tail(logs.stderr),
-            result=self._result,
-            shown=self._shown,
+        return watched.result(
+            idle=self._idle, stderr=stderr_tail(logs.stderr), result=self._result, shown=self._shown
         )
 
-    def _lines(self, program: Program) -> Generator[bytes, None, None]:
-        """Give the lines that the program prints, and an empty one whenever progress is to be told."""
+    def _writes(self) -> Writes | None:
         settings = self._settings
-        writes = None
-        if settings.write_timeout is not None:
-            writes = Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
-        every = min(settings.poll_seconds, writes.tick if writes else settings.poll_seconds)
-        self._began = reported = time.monotonic()
-        with closing(program.lines(max(every, 0.01))) as lines:
-            try:
-                for line in lines:
-                    if line:
-                        yield line
-                    if (now := time.monotonic()) - reported >= settings.poll_seconds:
-                        reported = now
-                        yield b""
-                    if writes is not None and writes.missed():
-                        self._idle = True
-                        program.end()
-            except ProgramTimeout:
-                self._timed_out = True
+        if settings.write_timeout is None:
+            return None
+        return Writes(settings.project, timeout=settings.write_timeout, every=settings.heartbeat_seconds)
 
     def _take(self, line: bytes) -> Generator[Event, None, None]:
         if may_name_tool(line):
@@ -356,6 +347,13 @@ class _Running:
         return RunProgress(self._request.number, time.monotonic() - self._began, last, tool, self._ticks - 1)
 
 
+def path_out_here(settings: TurnSettings) -> str:
+    """PATH of what runs beside a box: it leads to no program that a turn may have written, such as a jq."""
+    env = settings.environment
+    path = env.get("PATH", os.defpath)
+    return path if settings.box is None else path_outside(env, settings.project) or os.defpath
+
+
 def live_filter(program: Callable[[], str], settings: TurnSettings) -> Generator[Event, None, LiveFilter | None]:
     """Make the driver's stream filter usable; without it, output comes at the end of a run.
 
@@ -364,6 +362,7 @@ def live_filter(program: Callable[[], str], settings: TurnSettings) -> Generator
     from bridge.stream.display import LiveFilter
 
     env = {name: value for name, value in settings.environment.items() if name != MARK}
+    env["PATH"] = path_out_here(settings)
     try:
         return LiveFilter(program(), env=env, cwd=settings.project)
     except (ValueError, BridgeError) as error:

@@ -170,6 +170,16 @@ def logs_of_turns(folder: Path, names: re.Pattern[str]) -> list[list[Path]]:
     return [[path for _, path in sorted(each)] for each in turns]
 
 
+def _bytes_of(folder: Path, names: re.Pattern[str]) -> int:
+    size = 0
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if names.fullmatch(entry.name):
+                with suppress(FileNotFoundError):
+                    size += entry.stat(follow_symlinks=False).st_size
+    return size
+
+
 def bound_logs(folder: Path, names: re.Pattern[str], max_bytes: int, say: Callable[[str], None]) -> None:
     """Keep the logs of turns within a number of bytes together: compressed first, then the oldest deleted.
 
@@ -179,6 +189,8 @@ def bound_logs(folder: Path, names: re.Pattern[str], max_bytes: int, say: Callab
         say: gets a line about each file that is compressed or deleted.
     """
     if not max_bytes:
+        return
+    if _bytes_of(folder, names) <= max_bytes:
         return
     files = logs_of_turns(folder, names)
     size = sum(path.stat().st_size for each in files for path in each)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bridge.agent import Agent
-    from bridge.clis import Cli, ModelOptions
+    from bridge.clis import Cli
 
 
 class Model(NamedTuple):
@@ -50,16 +50,15 @@ def model_for(asked: str, cli: Cli) -> Model:
     return model
 
 
-def with_model(argv: Sequence[str], asked: str, arguments: Sequence[str] = ()) -> tuple[list[str], list[str], str]:
+def with_model(argv: Sequence[str], asked: str) -> tuple[list[str], str]:
     """Tell the CLI of a command which model to use, unless the command does.
 
     Args:
         argv: as the driver has built it.
         asked: what the user has written.
-        arguments: words that a script of the project adds, whose model and effort give way.
 
     Returns:
-        The command, these arguments, and what is to be said of it, or ''.
+        The command, and what is to be said of it, or ''.
 
     Raises:
         ConfigurationError: it isn't known how; see :func:`model_for`, too.
@@ -82,7 +81,7 @@ def with_model(argv: Sequence[str], asked: str, arguments: Sequence[str] = ()) -
         elif value:
             added += _words(spellings[0], value)
     note = f"the model {asked} is not passed on as it is: the driver's command has {' '.join(kept)}" if kept else ""
-    return [*argv[:behind], *added, *argv[behind:]], _without(arguments, options), note
+    return [*argv[:behind], *added, *argv[behind:]], note
 
 
 def model_of(argv: Sequence[str]) -> str:
@@ -148,10 +147,3 @@ def _found(words: Sequence[str], spellings: Sequence[str]) -> Iterator[slice]:
                 yield slice(at, at + 2)
             elif word.startswith(f"{option}={key}"):
                 yield slice(at, at + 1)
-
-
-def _without(words: Sequence[str], options: ModelOptions) -> list[str]:
-    left = list(words)
-    for place in reversed([*_found(left, (*options.model, *options.effort))]):
-        del left[place]
-    return left

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bridge.files import open_file
+from bridge.json_ready import members
 from bridge.process.leftovers import MARK
 from bridge.process.program import Graces
 from bridge.turn.logs import TURN_LOG_BYTES
@@ -103,8 +105,8 @@ class TurnSettings:
         write_timeout: seconds without a written file after which a turn is ended, or None.
         heartbeat_seconds: how often to look for written files.
         poll_seconds: how often :class:`RunProgress` comes.
+        max_silence: seconds without any output after which a turn is ended, or None.
         hook_seconds: how long a hook of an agent may take before and after its program.
-        arguments: words behind the program's name, in front of those of the driver.
         stdin: the prompt is given there, by a driver that knows how.
         model: that a driver's CLI is to use, ``NAME[:EFFORT]``; '': as it does by itself.
         box: what turns run in; None: this machine.
@@ -119,8 +121,8 @@ class TurnSettings:
     write_timeout: float | None = None
     heartbeat_seconds: float = 30.0
     poll_seconds: float = 2.0
+    max_silence: float | None = None
     hook_seconds: float = 600.0
-    arguments: tuple[str, ...] = ()
     stdin: bool = False
     model: str = ""
     box: Box | None = None
@@ -162,10 +164,12 @@ class TurnResult:
     """What a tool did in one turn.
 
     Attributes:
-        status: exit status, or minus the number of the signal that ended it; 127: it could not be started.
+        status: exit status, or minus the number of the signal that ended it; 127: it could not be started. 0 or 1,
+            as its answer says, of a CLI that had answered and was ended because it stayed.
         output: what it printed, taken in.
         timed_out: it was ended because it ran for too long.
         idle: it was ended because it wrote no file for too long.
+        mute: it was ended because it printed nothing for too long.
         stderr: the end of what it wrote to stderr.
         response: an agent's own words, as its script finds them; None: the output has to tell.
         result: the last line of a live stream that is a result, or None.
@@ -178,6 +182,7 @@ class TurnResult:
     output: Output
     timed_out: bool = False
     idle: bool = False
+    mute: bool = False
     stderr: bytes = b""
     response: str | None = None
     result: bytes | None = None
@@ -192,6 +197,14 @@ class Event:
     """Something that a turn, or a loop, tells its host. Who prints, renders; nothing here prints."""
 
     __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it ready for JSON: `event` names its kind, such as ``turn_ended``, then come its fields.
+
+        Paths are text, enums their values, points in time ISO 8601, durations seconds. The names stay
+        (docs/events.md).
+        """
+        return {"event": event_name(type(self)), **members(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +237,7 @@ class ProgramEnded(Event):
     status: int
     response: str
     timed_out: bool = False
+    mute: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +264,15 @@ class Notice(Event):
     """Something that was worked around, or that people want to know."""
 
     text: str
+
+
+def event_name(kind: type[Event]) -> str:
+    """Name a kind of event, as its class is named.
+
+    >>> event_name(CommandBuilt)
+    'command_built'
+    """
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
 
 
 # -- the call ----------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
-from bridge.contract import agent_contract, driver_contract
+from bridge.contract import agent_contract, driver_contract, provider_contract
+from bridge.contract.scripts import provider_of
 from bridge.errors import ConfigurationError
 from bridge.verify import registry
 
@@ -23,7 +24,7 @@ _ANSWERED: Mapping[tuple[Answer, ...], tuple[str, ...]] = {
     ("stdout",): ("RB080",),
 }
 """The checks of all hooks that answer in one way."""
-_SKELETONS = {"driver": "my-platform.sh", "agent": "my-agent.sh"}
+_SKELETONS = {"driver": "my-platform.sh", "agent": "my-agent.sh", "provider": "my_provider.sh"}
 
 
 class Clause(NamedTuple):
@@ -41,17 +42,22 @@ class Clause(NamedTuple):
 
 
 def hooks() -> dict[str, tuple[str, Hook]]:
-    contracts: tuple[tuple[str, Contract], ...] = (("driver", driver_contract()), ("agent", agent_contract()))
+    contracts: tuple[tuple[str, Contract], ...] = (
+        *(("driver", driver_contract()), ("agent", agent_contract())),
+        ("provider", provider_contract()),
+    )
     return {name: (kind, hook) for kind, contract in contracts for name, hook in contract.hooks.items()}
 
 
 def clause(name: str) -> Clause:
-    """What is said of the hook of that name.
+    """What is said of the hook of that name; those of a provider adapter may have its name in theirs.
 
     Raises:
         ConfigurationError: there is no such hook; the likely meant one is named.
     """
     known = hooks()
+    if name not in known and (provider := provider_of([name])) is not None:
+        name = f"agent_NAME_{name.removeprefix(f'agent_{provider}_')}"
     if name not in known:
         raise ConfigurationError(
             f"no hook is called {name!r}.{resources.likely(name, known)}\n"
@@ -82,6 +88,7 @@ def _checks(kind: str, hook: Hook) -> Iterator[Check]:
 def _function(kind: str, name: str) -> tuple[str, str]:
     """The function in the skeleton; else the shortest one in a script that ships."""
     skeleton = resources.shipped("features") / "data" / _SKELETONS[kind]
+    name = name.replace("_NAME_", f"_{skeleton.stem}_")
     for scripts in ([skeleton], sorted(resources.shipped(f"{kind}s").glob("*.sh"))):
         found = [(code, _shown(path)) for path in scripts if (code := _defined(path, name))]
         if found:

@@ -56,6 +56,7 @@ def verify(
     timeout: float | None = None,
     mending: Mending = "no",
     coverage: bool = False,
+    skip_helpers: bool = False,
 ) -> Iterator[Event]:
     """Verify scripts, and the scripts in folders.
 
@@ -70,6 +71,8 @@ def verify(
             whose calls come back.
         mending: look for mends of what is found; with ``write``, apply them and verify again.
         coverage: tell what of the scripts was reached: they are run a second time for it.
+        skip_helpers: files are only candidates, as those of a folder: what is neither driver nor agent is passed
+            over, and a run of nothing else is no failure.
 
     Raises:
         ConfigurationError: an unknown code, a path that isn't there (ScriptNotFound), no path at all, a recording
@@ -78,7 +81,7 @@ def verify(
     """
     if select or ignore:
         chosen(select, ignore)  # an unknown code is known before anything runs
-    scripts = given_in(paths)
+    scripts = given_in(paths, meant=not skip_helpers)
     for given in scripts:
         recording_beside(given.path)
     with Shell(bash=bash) as shell:
@@ -95,7 +98,7 @@ def verify(
         mending=mending,
         coverage=coverage,
     )
-    return _events(run, jobs or _cpus())
+    return _events(run, jobs or _cpus(), may_be_nothing=skip_helpers)
 
 
 def _cpus() -> int:
@@ -103,7 +106,7 @@ def _cpus() -> int:
     return min(4, len(mine(0)) if mine else os.cpu_count() or 1)
 
 
-def _events(run: Judging, jobs: int) -> Iterator[Event]:
+def _events(run: Judging, jobs: int, *, may_be_nothing: bool = False) -> Iterator[Event]:
     began = time.monotonic()
     severities: Counter[Severity] = Counter()
     unknown = refused = 0
@@ -122,7 +125,7 @@ def _events(run: Judging, jobs: int) -> Iterator[Event]:
             yield began_script.result()
             finished = ended.result()
             verified = verified or any(result.outcome is not CheckOutcome.UNKNOWN for result in finished.results)
-            if not verified and not pending:
+            if not (verified or pending or may_be_nothing):
                 finished = nothing_verified(finished)
             severities.update(finding.severity for finding in finished.findings)
             unknown += sum(result.unjudged for result in finished.results)

@@ -31,11 +31,13 @@ class GivenScript(NamedTuple):
     named: bool
 
 
-def given_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[GivenScript, ...]:
+def given_in(paths: Iterable[str | os.PathLike[str]], *, meant: bool = True) -> tuple[GivenScript, ...]:
     """The scripts: files as they are given, of folders the ``*.sh`` in all depths, in order of their names.
 
     Hidden folders are left out, and links to folders are not followed. Nothing comes twice. A folder that holds
     no script stands for itself, so that somebody says so; a link that leads nowhere, too.
+
+    meant: whether files are given because they are drivers or agents; else as if a folder held them.
 
     Raises:
         ScriptNotFound: a path isn't there.
@@ -50,7 +52,7 @@ def given_in(paths: Iterable[str | os.PathLike[str]]) -> tuple[GivenScript, ...]
             for each in inside:
                 found.setdefault(os.path.abspath(each), GivenScript(each, named=False))
         elif path.exists() or path.is_symlink():
-            found[os.path.abspath(path)] = GivenScript(path, named=True)
+            found[os.path.abspath(path)] = GivenScript(path, named=meant or path.is_dir())
         else:
             raise ScriptNotFound(f"{path} does not exist; check the path")
     return tuple(found.values())
@@ -79,9 +81,9 @@ def not_admitted(subject: Subject, others: Iterable[Path]) -> CheckResult | None
     if subject.broken:
         findings = tuple(load()[READABLE].run(subject))
         return CheckResult(READABLE, load()[READABLE].title, CheckOutcome.FAILED, findings)
-    if not subject.named or any(_uses(other, subject.path) for other in others):
+    if not subject.named or subject.hands_on or any(_uses(other, subject.path) for other in others):
         return None
-    return _failed(subject, HOOKS, subject.reason, "functions named driver_* or agent_*")
+    return _failed(subject, HOOKS, subject.reason, "functions named driver_*, agent_* or agent_NAME_*")
 
 
 def _uses(script: Path, helper: Path) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-Kind = Literal["driver", "agent", "out-of-scope"]
+Kind = Literal["driver", "agent", "provider", "out-of-scope"]
 """What a script is, told by the functions that it defines. Helper scripts that define no hook are not run."""
 
 

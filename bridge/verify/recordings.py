@@ -205,7 +205,7 @@ def _names_a_tool(line: str, tools: tuple[str, ...]) -> bool:
 
 _MARK = "ralph-bridge"
 _KEYS = ("text", "never", "tool", "session")
-_EXAMPLE = '{"ralph-bridge": {"text": "what the assistant says in the line above"}}'
+EXAMPLE = '{"ralph-bridge": {"text": "what the assistant says in the line above"}}'
 
 
 def path_beside(script: str | PathLike[str]) -> Path:
@@ -214,10 +214,10 @@ def path_beside(script: str | PathLike[str]) -> Path:
 
 
 def recording_beside(script: str | PathLike[str], cli: str = "") -> Recording | None:
-    """The recording that lies beside a script; None where there is none, or nothing but blank lines in it.
+    """The recording that lies beside a script; None where there is none that marks a text.
 
     Raises:
-        ConfigurationError: it can't be read, it marks no text, or a mark that isn't one.
+        ConfigurationError: it can't be read, or holds a mark that isn't one.
     """
     path = path_beside(script)
     try:
@@ -237,15 +237,24 @@ def recording_beside(script: str | PathLike[str], cli: str = "") -> Recording | 
         for key, value in mark.items():
             _check_mark(where, key, value, above)
             marks[key].append(value)
-    return _marked(path, cli, lines, marks)
+    return _marked(path, cli, lines, marks) if marks["text"] else None
+
+
+def unmarked(script: str | PathLike[str]) -> str:
+    """What has to be done so that a script is judged by the recording beside it, which there isn't, or not yet."""
+    path = path_beside(script)
+    try:
+        begun = path.is_file() and bool(path.read_bytes().strip())
+    except OSError:
+        begun = False
+    if begun:
+        where = f"{path.name} beside the script"
+        return f"{where} marks no text of the assistant: below an event that holds one, add {EXAMPLE}"
+    return f"record a run in {path.name} beside the script, and mark what is said in it (docs/verify.md)"
 
 
 def _marked(path: Path, cli: str, lines: list[bytes], marks: dict[str, list[str]]) -> Recording:
     texts = tuple(marks["text"])
-    if not texts:
-        raise ConfigurationError(
-            f"{path} marks no text of the assistant\n  next: below an event that holds one, add {_EXAMPLE}"
-        )
     for text in texts:
         if sum(text in other for other in texts) > 1:
             raise ConfigurationError(
@@ -278,14 +287,14 @@ def _mark(line: bytes, where: str) -> dict[str, Any] | None:
         read = json.loads(line)
     except ValueError as error:
         if re.match(rb'\s*\{\s*"ralph-bridge"', line):
-            raise ConfigurationError(f"{where}: a mark that is no JSON ({error}); expected: {_EXAMPLE}") from error
+            raise ConfigurationError(f"{where}: a mark that is no JSON ({error}); expected: {EXAMPLE}") from error
         return None
     if not isinstance(read, dict) or _MARK not in read:
         return None
     mark = read[_MARK]
     if set(read) != {_MARK} or not isinstance(mark, dict) or not mark:
         shown = line.decode(errors="replace").strip()[:120]
-        raise ConfigurationError(f"{where}: {shown} is no mark; expected: {_EXAMPLE}")
+        raise ConfigurationError(f"{where}: {shown} is no mark; expected: {EXAMPLE}")
     if unknown := sorted(set(mark) - {*_KEYS}):
         raise ConfigurationError(f"{where}: {unknown[0]!r} marks nothing; expected {', '.join(_KEYS)}")
     return mark

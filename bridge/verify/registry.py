@@ -31,7 +31,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from bridge import resources
-from bridge.errors import ConfigurationError
+from bridge.errors import BridgeError, ConfigurationError
 from bridge.verify.model import Finding, Harm, Severity
 
 if TYPE_CHECKING:
@@ -39,16 +39,18 @@ if TYPE_CHECKING:
 
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.driver import DriverProbe
+    from bridge.verify.probe.provider import ProviderProbe
     from bridge.verify.subject import Subject
 
-DRIVER, AGENT, BOTH = ("driver",), ("agent",), ("driver", "agent")
+DRIVER, AGENT, PROVIDER, BOTH = ("driver",), ("agent",), ("provider",), ("driver", "agent")
+ALL = (*BOTH, *PROVIDER)
 _ROOMS = {
-    "script": BOTH, "code": BOTH, "sourcing": BOTH, "sourcing_changes": BOTH, "variables": BOTH,
-    "shell": BOTH, "files": BOTH, "options": BOTH, "driver_answers": DRIVER, "driver_matrix": DRIVER,
+    "script": ALL, "code": ALL, "sourcing": ALL, "sourcing_changes": ALL, "variables": ALL,
+    "shell": ALL, "files": ALL, "options": BOTH, "driver_answers": DRIVER, "driver_matrix": DRIVER,
     "driver_command": DRIVER, "driver_prompt": DRIVER, "driver_settings": DRIVER, "driver_allowlist": DRIVER,
     "driver_hosts": DRIVER, "driver_sessions": DRIVER, "driver_recovery": DRIVER, "driver_live": DRIVER,
     "driver_filter": DRIVER, "agent_runs": AGENT, "agent_hooks": AGENT, "agent_response": AGENT,
-    "agent_display": AGENT,
+    "agent_display": AGENT, "provider_command": PROVIDER, "provider_response": PROVIDER,
 }  # fmt: skip
 """The modules of `bridge.verify.checks`, and the kinds of scripts that they are about."""
 
@@ -119,6 +121,8 @@ class Check:
     hook: the one that it is about, where there is one.
     expected, hint: of its findings that have none of their own; `explain` gives the hint, too.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
+    where: gives the line at fault in a driver, of a finding that has none; None from it, and without it: the
+        hook's first.
     after_timeout: it is run when the time for the script is used up, too: it says what has used it.
     """
 
@@ -132,6 +136,7 @@ class Check:
     expected: str = ""
     hint: str = ""
     gate: bool = False
+    where: Callable[[Subject], int | None] | None = None
     after_timeout: bool = False
 
     def run(self, subject: Subject) -> Iterator[Finding]:
@@ -145,17 +150,24 @@ class Check:
 
     def finding(self, subject: Subject, problem: Problem) -> Finding:
         hook = problem.hook or self.hook
+        line = self._line(subject) if problem.line is None and hook == self.hook else problem.line
         return Finding(
             code=self.code,
             severity=self.severity if problem.severity is None else problem.severity,
             message=problem.message,
             path=subject.path,
-            line=subject.facts.line(hook) if problem.line is None and hook is not None else problem.line,
+            line=subject.facts.line(hook) if line is None and hook is not None else line,
             hook=hook,
             expected=problem.expected or self.expected,
             hint=problem.hint or self.hint,
             about=problem.about,
         )
+
+    def _line(self, subject: Subject) -> int | None:
+        if self.where is not None:
+            with suppress(BridgeError), subject.driver.by_the_way():
+                return self.where(subject)
+        return None
 
     @property
     def severity(self) -> Severity:
@@ -237,16 +249,23 @@ def _driver(subject: Subject) -> DriverProbe:
     return subject.driver
 
 
+def _provider(subject: Subject) -> ProviderProbe:
+    return subject.provider
+
+
 def _agent(subject: Subject) -> AgentProbe:
     return subject.agent
 
 
-static = partial(_check, "static", BOTH, _subject)
+static = partial(_check, "static", ALL, _subject)
 static_driver = partial(_check, "static", DRIVER, _subject)
 static_agent = partial(_check, "static", AGENT, _subject)
-behaviour = partial(_check, "behaviour", BOTH, _subject)
+static_provider = partial(_check, "static", PROVIDER, _subject)
+behaviour = partial(_check, "behaviour", ALL, _subject)
+of_both = partial(_check, "behaviour", BOTH, _subject)
 driver = partial(_check, "behaviour", DRIVER, _driver)
 agent = partial(_check, "behaviour", AGENT, _agent)
+provider = partial(_check, "behaviour", PROVIDER, _provider)
 
 
 def chosen(

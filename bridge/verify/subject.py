@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from bridge.contract import agent_contract, driver_contract
-from bridge.contract.scripts import kind_of, names_in
+from bridge.contract import agent_contract, driver_contract, provider_contract
+from bridge.contract.scripts import kind_of, names_in, provider_of
 from bridge.errors import BridgeError
 from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.shell import script
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.verify.model import Kind
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.driver import DriverProbe
+    from bridge.verify.probe.provider import ProviderProbe
 
 _PATIENCE = 20.0
 _COMPLAINT = re.compile(r"line (\d+): (.*)")
@@ -50,11 +51,12 @@ class Subject:
         bash: path of bash.
         budget: the time that running it may still take.
         source: the bytes of the script; empty when it can't be read.
-        kind: driver, agent or out-of-scope.
+        kind: driver, agent, provider or out-of-scope.
         readable: False when there is no source to look at.
         binary: it begins as no text does.
         refused: why `bridge.shell` would not source it (another interpreter, for one); empty when it would.
         reason: why it is out of scope; empty otherwise.
+        hands_on: it is no script of a kind, and calls those that are: what chooses among provider adapters.
         contract: of its kind (of drivers when it is out of scope).
     """
 
@@ -77,11 +79,17 @@ class Subject:
         self.source = b""
         self.reason = ""
         self._effects: dict[str, Effects] = {}
-        self._probe: DriverProbe | AgentProbe | None = None
+        self.hands_on = False
+        self._probe: DriverProbe | AgentProbe | ProviderProbe | None = None
         self.refused = self._open()
         self.binary = b"\0" in self.source[:4096]
         self.kind: Kind = self._kind()
-        self.contract: Contract = agent_contract() if self.kind == "agent" else driver_contract()
+        self.contract: Contract = self._contract()
+
+    def _contract(self) -> Contract:
+        if self.kind == "provider":
+            return provider_contract(provider_of(self.facts.names | names_in(self.source)) or self.name)
+        return agent_contract() if self.kind == "agent" else driver_contract()
 
     def _open(self) -> str:
         """Read the script; why it is none that bash can source, or nothing."""
@@ -119,8 +127,11 @@ class Subject:
         kind = kind_of(names)
         if kind is not None:
             return kind
+        self.hands_on = {"agent_build_command", "agent_normalize_response"} <= names
         if self.refused:
             self.reason = self.refused
+        elif self.hands_on:
+            self.reason = "it only calls provider adapters, which are verified each by itself"
         elif self.broken:
             self.reason = "not valid bash, so what it defines is unknown"
         elif self.named and self.facts.top.dynamic and (home := self.path.absolute().parent.name) in _HOMES:
@@ -197,14 +208,18 @@ class Subject:
     # -- what running it tells -----------------------------------------------------------------------
 
     @property
-    def probe(self) -> DriverProbe | AgentProbe:
-        """What it does when it is run, as a driver or as an agent; made when the first check asks for it."""
+    def probe(self) -> DriverProbe | AgentProbe | ProviderProbe:
+        """What it does when it is run, as a script of its kind; made when the first check asks for it."""
         if self._probe is None:
             self.budget.start()
             if self.kind == "agent":  # looking at a script takes no probe, and running it only one of them
                 from bridge.verify.probe.agent import AgentProbe
 
                 self._probe = AgentProbe(self.path, self.bash, self.budget, trace=self._tracing())
+            elif self.kind == "provider":
+                from bridge.verify.probe.provider import ProviderProbe
+
+                self._probe = ProviderProbe(self.path, self.bash, self.budget, trace=self._tracing())
             else:
                 from bridge.verify.probe.driver import DriverProbe
 
@@ -229,6 +244,10 @@ class Subject:
     @property
     def agent(self) -> AgentProbe:
         return cast("AgentProbe", self.probe)
+
+    @property
+    def provider(self) -> ProviderProbe:
+        return cast("ProviderProbe", self.probe)
 
     def close(self) -> None:
         """End what the probe has started. May be repeated."""

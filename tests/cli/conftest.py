@@ -47,25 +47,17 @@ class Project:
         self.write(f"bin/{name}", f"#!/usr/bin/env bash\n{code}\n", 0o755)
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*MAIN, *arguments],
-            cwd=self.folder,
-            env=self.env | env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return command.start(arguments, cwd=self.folder, env=self.env | env)
 
     def run(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         done = command.run(arguments, cwd=self.folder, env=self.env | env)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def shell(self, code: str) -> subprocess.CompletedProcess[str]:
-        """Run sh code in which ``"$@"`` is the command."""
+    def shell(self, code: str, *, shell: str = "sh") -> subprocess.CompletedProcess[str]:
+        """Run code of a shell in which ``"$@"`` is the command."""
         done = subprocess.run(
-            ["sh", "-c", code, "sh", *MAIN],
+            [shell, "-c", code, shell, *MAIN],
             cwd=self.folder,
             env=self.env,
             capture_output=True,

@@ -46,6 +46,13 @@ def test_a_whole_loop(project: Project, driver: str) -> None:
     assert len(list((folder / ".ralph/logs").glob("driver_output_*.log"))) == 4
 
 
+def test_its_table_has_80_columns(project: Project) -> None:
+    done = project.run("demo", "--iterations", "2", "--dir", "demo")
+    table = done.stdout[done.stdout.index("\niteration ") : done.stdout.index("\nproject ")].splitlines()
+    assert max(map(len, table)) <= 80
+    assert "given nobody" in " ".join(done.stdout.split())
+
+
 def test_a_whole_swarm(project: Project) -> None:
     done = project.run("demo", "--swarm", "--dir", "demo")
     assert done.returncode == 0, done.stderr

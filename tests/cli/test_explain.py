@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.cli.app import run_app
-from bridge.contract import agent_contract, driver_contract
+from bridge.contract import agent_contract, driver_contract, provider_contract
 from tests.cli.engine import engine
 
 if TYPE_CHECKING:
     from tests.cli.engine import Engine
 
 __all__ = ["engine"]
-HOOKS = [*driver_contract().hooks, *agent_contract().hooks]
+HOOKS = [*driver_contract().hooks, *agent_contract().hooks, *provider_contract().hooks]
 
 
 def test_explain_a_check(engine: Engine, capfd: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_explain_lists_all(engine: Engine, capfd: pytest.CaptureFixture[str]) ->
     assert run_app(["explain"]) == 0
     checks, _, hooks = capfd.readouterr().out.partition("\n\n")
     assert [line.split()[0] for line in checks.splitlines()] == ["RB001", "RB012", "RB013", "RB030"]
-    assert [line.split() for line in hooks.splitlines()][-1] == ["agent_post_iteration", "optional"]
+    assert [line.split() for line in hooks.splitlines()][-1] == ["agent_NAME_has_capability", "required"]
     assert run_app(["explain", "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert (len(document["checks"]), len(document["hooks"])) == (4, len(HOOKS))
@@ -53,7 +53,7 @@ def test_explain_a_hook(hook: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_app(["explain", hook]) == 0
     page = capfd.readouterr().out
     assert all(part in page for part in (f"{hook} · a", "answers ", "without it ", "\nBad: RB", "\nGood:\n"))
-    assert f"\n    {hook}() {{\n" in page
+    assert f"\n    {hook.replace('_NAME_', '_my_provider_')}() {{\n" in page
     assert run_app(["explain", hook, "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["hook"] == hook

@@ -38,28 +38,28 @@ def page(path: str, width: int) -> str:
     return command.get_help(context)
 
 
-@pytest.mark.parametrize("width", [60, 80])
-@pytest.mark.parametrize("path", EVERY)
-def test_no_line_is_too_long(path: str, width: int) -> None:
-    assert [line for line in page(path, width).splitlines() if len(line) > width] == []
+def test_no_line_is_too_long() -> None:
+    lines = [(path, width, line) for path in EVERY for width in (60, 80) for line in page(path, width).splitlines()]
+    assert [(path, line) for path, width, line in lines if len(line) > width] == []
 
 
-@pytest.mark.parametrize("path", EVERY)
-def test_nothing_is_cut_off_and_nothing_is_markup(path: str) -> None:
-    body = page(path, 80).partition("\n\n")[2]
-    assert [line for line in body.splitlines() if line.endswith("...")] == []
-    assert "``" not in body
-    assert "RANGE" not in body
+def test_nothing_is_cut_off_and_nothing_is_markup() -> None:
+    lines = [(path, line) for path in EVERY for line in page(path, 80).partition("\n\n")[2].splitlines()]
+    assert len(lines) > 500
+    assert [each for each in lines if each[1].endswith("...") or re.search("``|RANGE", each[1])] == []
 
 
-@pytest.mark.parametrize("path", EVERY)
-def test_what_goes_on_in_the_next_line_hangs(path: str) -> None:
+def test_what_goes_on_in_the_next_line_hangs() -> None:
     """An option's text begins in one column, and goes on there; nothing else stands at the left but titles."""
-    options = page(path, 80).partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
-    [column] = {len(line) - len(line.lstrip()) for line in options if not line.startswith("  -")} or {0}
-    for line in options:
-        name = re.match(r"  (-\S.*?)(  |$)", line)
-        assert name is None or not column or name.end() == len(line) or len(name[1]) <= column - 4, line
+    for path in EVERY:
+        options = page(path, 80).partition("\nOptions:\n")[2].partition("\n\n")[0].splitlines()
+        columns = {len(line) - len(line.lstrip()) for line in options if not line.startswith("  -")} or {0}
+        assert len(columns) == 1, path
+        [column] = columns
+        for line in options:
+            name = re.match(r"  (-\S.*?)(  |$)", line)
+            fits = name is None or not column or name.end() == len(line) or len(name[1]) <= column - 4
+            assert fits, (path, line)
 
 
 def test_every_command_stands_in_one_section() -> None:

@@ -84,3 +84,19 @@ def test_for_people(project: Project) -> None:
 def test_nothing_but_facts_on_stdout_when_the_script_prints(project: Project) -> None:
     project.write("mine.sh", "echo loading\necho warning >&2\ndriver_name() { echo mine; }\n")
     assert json.loads(project.run("inspect", "./mine.sh", "--json").stdout)["name"] == "mine"
+
+
+@pytest.mark.parametrize(("hook", "line"), [("return 1", "no"), ("return 0", "yes"), ("", "")])
+def test_it_says_whether_the_driver_can_be_used(project: Project, hook: str, line: str) -> None:
+    code = f"driver_check_available() {{ {hook}; }}\n" if hook else ""
+    project.write("mine.sh", f"driver_name() {{ echo mine; }}\ndriver_cli_binary() {{ echo sh; }}\n{code}")
+    told = [
+        each.split() for each in project.run("inspect", "./mine.sh").stdout.splitlines() if "  available " in each
+    ]
+    assert told == ([["available", line, "(driver_check_available)"]] if line else [])
+
+
+@pytest.mark.parametrize(("name", "held"), [("codex", True), ("antigravity", False), ("kiro", False)])
+def test_a_driver_that_no_program_was_held_against_says_so(project: Project, name: str, held: bool) -> None:
+    assert ("not held against the program" in project.run("inspect", name).stdout) is not held
+    assert json.loads(project.run("inspect", name, "--json").stdout)["held"] is held

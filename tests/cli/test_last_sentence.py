@@ -9,7 +9,7 @@ import pytest
 from bridge.cli._view import Bottom
 from bridge.loop.events import CheckEnded, CheckStarted, IterationStarted, OutputText, RunProgress
 from bridge.loop.logs import LiveLog, last_words
-from bridge.loop.policy import LoopState
+from bridge.loop.state import LoopState
 from bridge.turn.check import Checked
 from bridge.turn.progress import last_sentence
 

@@ -32,7 +32,7 @@ def test_a_session_that_is_refused_without_a_word_is_dropped_and_told(project: P
     refuses = f'if [[ "$*" == *--session-id* ]]; then {complaint}; exit 1; fi'
     noted = 'if [[ "$*" == *--session-id* ]]; then echo resumed; else echo new; fi >> calls'
     project.cli("droid", f"{noted}\n{refuses}\n{printed(INIT, DONE)}")
-    done = project.run("run", "--driver", "droid", "--max-iterations", "3", "--retry-delay", "0")
+    done = project.run("run", "--continue", "--driver", "droid", "--max-iterations", "3", "--retry-delay", "0")
     told = "exit status 1: without a word, when it was to resume session d-1; the run is repeated and its session"
     assert (told in done.stderr) is silent, done.stderr
     third = "new" if silent else "resumed"

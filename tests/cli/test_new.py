@@ -152,7 +152,7 @@ def test_ci_installs_what_is_installed_here(monkeypatch: pytest.MonkeyPatch) -> 
             return self.text
 
     monkeypatch.setattr(metadata, "distribution", lambda _name: Distribution())
-    assert scaffold.requirement().startswith("ralph-bridge[features]==")
+    assert scaffold.source() == '"$RALPH_BRIDGE"'
     origin = {"url": "https://example.org/rb", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
     monkeypatch.setattr(Distribution, "text", json.dumps(origin))
-    assert scaffold.requirement() == "ralph-bridge[features] @ git+https://example.org/rb@abc"
+    assert scaffold.source() == "git+https://example.org/rb@abc"

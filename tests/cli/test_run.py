@@ -46,7 +46,7 @@ def status_of(project: Project) -> dict[str, object]:
 
 def test_a_loop_to_its_end(project: Project) -> None:
     project.cli("claude", CLAUDE + f'[[ $(wc -l <calls) == 1 ]] && answer "one" || answer "two\\\\n{DONE}"')
-    done = project.run("run", "--no-live")
+    done = project.run("run", "--no-live", "--continue")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("one\ntwo\n---RALPH_STATUS---\n")
     lines = done.stderr.splitlines()
@@ -107,9 +107,9 @@ def test_a_script_that_ships_is_named_and_one_of_the_project_is_seen_from_there(
         for words in ([], ["--driver", "claude-code"], ["--driver", str(project.folder / "mine/mine.sh")])
     ]
     shipped, named, mine = (next(line for line in each.splitlines() if " · prompt " in line) for each in said)
-    assert shipped.startswith("Claude Code · driver claude-code · prompt ")
+    assert shipped.startswith("Claude Code · driver claude-code · all permissions, no box · prompt ")
     assert named == shipped
-    assert mine.startswith("My Own · driver mine/mine.sh · prompt ")
+    assert mine.startswith("My Own · driver mine/mine.sh · no box · prompt ")
     assert str(project.folder) not in "".join(said[:2])
 
 
@@ -126,9 +126,10 @@ def test_giving_up(project: Project) -> None:
     assert "no credit left" in done.stderr
 
 
-def test_no_continue(project: Project) -> None:
+@pytest.mark.parametrize("words", [(), ("--no-continue",)])
+def test_a_new_session_for_each_turn_unless_asked_otherwise(project: Project, words: tuple[str, ...]) -> None:
     project.cli("claude", CLAUDE + 'answer "not yet"')
-    project.run("run", "--max-iterations", "2", "--no-continue")
+    project.run("run", "--max-iterations", "2", *words)
     assert "--resume" not in (project.folder / "calls").read_text()
 
 
@@ -206,7 +207,7 @@ def test_an_error_of_the_cli_takes_one_line(project: Project) -> None:
     project.cli("claude", 'printf \'{"type":"result","is_error":true,"result":"no\\\\nluck \\\\u001b[31m"}\\n\'')
     done = project.run("run", "--no-live", "--max-iterations", "1")
     assert "no luck [31m" in done.stderr
-    assert len(done.stderr.splitlines()) == 4
+    assert len(done.stderr.splitlines()) == 5  # with the note about the end that the prompt doesn't name
 
 
 def test_a_prompt_that_linux_would_refuse(project: Project) -> None:

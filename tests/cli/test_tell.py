@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,8 @@ from tests import command
 if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from tests.examples import MakeProject
 
 
 def run(project: Path, *words: str, stdin: bytes = b"") -> CompletedProcess[str]:
@@ -66,7 +69,26 @@ def test_what_cannot_be_told_is_refused_with_the_reason(project: Path, words: tu
     assert not (project / ".ralph/logs").exists()
 
 
-def test_where_no_loop_has_ever_run_nothing_is_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["snarktank", "playbook"])
+def test_before_the_first_run_of_all_a_message_waits_for_it(make_project: MakeProject, kind: str) -> None:
+    made = make_project(kind)
+    sent = made.run("tell", "Mind the zebra.")
+    assert (sent.returncode, "the next one's first turn" in sent.stderr) == (0, True)
+    assert made.git("status", "--porcelain") == ""
+    made.turns('printf "%s\n" "$@" > "$kept/told"; timeout 5 cat >> "$kept/told"; work')
+    assert made.start("--max-iterations", "1").finished() == made.example.used_up
+    assert "zebra" in (made.kept / "told").read_text()
+
+
+def test_in_a_repository_without_a_prompt_it_waits_too_and_stays_out_of_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert run(tmp_path, "tell", "Mind the zebra.").returncode == 0
+    assert "zebra" in run(tmp_path, "tell", "--list").stdout
+    seen = subprocess.run(["git", "-C", str(tmp_path), "status", "--porcelain"], capture_output=True, check=True)
+    assert seen.stdout == b""
+
+
+def test_in_a_folder_that_is_no_project_nothing_is_written(tmp_path: Path) -> None:
     assert run(tmp_path, "tell", "Mind the zebra.").returncode == 1
     assert os.listdir(tmp_path) == []
 

@@ -5,8 +5,28 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from bridge.clis import Believed, Cli, DriverCapabilities, KnownDrift, ModelOptions, OwnSandbox
-from bridge.contract import Absent, Argument, Contract, Global, Hook, HostFunction, RecoveryStep, contract_of
+from bridge.clis import (
+    Adapter,
+    Believed,
+    Calls,
+    Cli,
+    DriverCapabilities,
+    KnownDrift,
+    ModelOptions,
+    OwnSandbox,
+    OwnWords,
+)
+from bridge.contract import (
+    Absent,
+    Argument,
+    Contract,
+    Global,
+    Hook,
+    HostFunction,
+    RecordMember,
+    RecoveryStep,
+    contract_of,
+)
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +39,8 @@ def checked(data: Any, where: str) -> Contract:
     """The contract of `data`; `where` names it in messages."""
     hooks = data.get("hooks") if isinstance(data, dict) else None
     of_agents = isinstance(hooks, dict) and any(str(name).startswith("agent_") for name in hooks)
-    optional = ("session_id_recovery",) if of_agents else ("functions",)
+    of_providers = of_agents and "record" in data
+    optional = ("session_id_recovery", *["functions"] * of_providers) if of_agents else ("functions",)
     missing = [
         key
         for key, kind in _SECTIONS.items()
@@ -40,6 +61,7 @@ def _misfits(data: Mapping[str, Any]) -> Iterator[str]:
         ("hooks", Hook),
         ("globals", Global),
         ("functions", HostFunction),
+        ("record", RecordMember),
     ):
         for name, fields in data.get(section, {}).items():
             where = f"{section}.{name}"
@@ -144,7 +166,10 @@ def _misfit_cli(where: str, name: str, fields: Any) -> Iterator[str]:
         yield f"{where}: {fields!r} is no mapping"
         return
     yield from _misfit(
-        Cli, where, {"name": name, **fields}, without=("driver", "models", "own_sandbox", "believed", "drifts")
+        Cli,
+        where,
+        {"name": name, **fields},
+        without=("driver", "models", "calls", "adapter", "own_sandbox", "believed", "drifts", "words"),
     )
     if name not in (fields.get("programs") or ()):
         yield f"{where}: programs doesn't hold {name}, the name of the file"
@@ -155,8 +180,12 @@ def _misfit_cli(where: str, name: str, fields: Any) -> Iterator[str]:
         yield from _misfit(ModelOptions, f"{where}: models", models)
         if bool(models.get("effort")) != bool(models.get("efforts")):
             yield f"{where}: models: effort and efforts go together"
+    if calls := fields.get("calls"):
+        yield from _misfit(Calls, f"{where}: calls", calls)
+    if adapter := fields.get("adapter"):
+        yield from _misfit(Adapter, f"{where}: adapter", adapter)
     if sandbox := fields.get("own_sandbox"):
         yield from _misfit(OwnSandbox, f"{where}: own_sandbox", sandbox)
-    for key, kind in (("believed", Believed), ("drifts", KnownDrift)):
+    for key, kind in (("believed", Believed), ("drifts", KnownDrift), ("words", OwnWords)):
         for each in fields.get(key, ()):
             yield from _misfit(kind, f"{where}: {key}", each)

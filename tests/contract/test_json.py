@@ -15,6 +15,7 @@ from tests.contract.checked import checked, checked_clis
 
 FOLDER = Path(bridge.contract.__file__).parent
 CLIS = Path(bridge.clis.__file__).parent
+KINDS = ("driver", "agent", "provider")
 
 
 def clis() -> dict[str, Any]:
@@ -37,7 +38,7 @@ def dense(data: object) -> str:
     return json.dumps(data, separators=(",", ":")) + "\n"
 
 
-@pytest.mark.parametrize("kind", ["driver", "agent"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_json_of_a_contract_is_up_to_date(kind: str) -> None:
     assert (FOLDER / f"{kind}.json").read_text() == as_json(kind), "run `make contract`"
 
@@ -48,5 +49,5 @@ def test_the_json_of_the_clis_is_up_to_date() -> None:
 
 if __name__ == "__main__":
     (CLIS / "clis.json").write_text(clis_as_json())
-    for each in ("driver", "agent"):
+    for each in KINDS:
         (FOLDER / f"{each}.json").write_text(as_json(each))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.git.immune import command_of, looking, options, outside, overrides, program
+from bridge.errors import ProjectUnusable
+from bridge.git.immune import command_of, environment, outside, overrides, program
 from bridge.git.repository import Repository
 from tests.cli.conftest import Project
 
@@ -94,8 +95,8 @@ def test_looking_runs_none_of_them(project: Path, tmp_path: Path) -> None:
     assert repository.stat("HEAD", lines=5)
     repository.head(), repository.branch(), repository.identity()
     for words in (["diff", "-p", "HEAD"], ["log", "-p", "-1"], ["show"], ["status"]):
-        argv = [program(_ENV, project), *repository.filters_off(), *looking(words)]
-        subprocess.run(argv, cwd=project, env=_ENV, check=True, capture_output=True)
+        argv, env = repository.looking(words)
+        subprocess.run(argv, cwd=project, env=env, check=True, capture_output=True)
     assert repository.keep("refs/ralph/x", repository.head())
     assert not (tmp_path / "marks").exists(), (tmp_path / "marks").read_text()
 
@@ -138,14 +139,61 @@ def test_overrides_leave_a_user_s_own_filters_in_force() -> None:
     mine = b"global\0filter.lfs.clean\ngit-lfs clean -- %f\0local\0filter.lfs.clean\n/tmp/evil\0"
     mine += b"local\0filter.x.clean\ny\0"
     inner = [b"local\0filter.lfs.clean\n/tmp/evil\0local\0filter.z.process\n/tmp/evil\0"]
-    assert overrides(mine, inner, looks=True) == (
-        *("-c", "filter.lfs.clean=git-lfs clean -- %f"),
-        *("-c", "filter.x.clean=", "-c", "filter.z.process="),
-    )
-    assert overrides(mine, inner, looks=False) == (
-        *("-c", "filter.lfs.clean=/tmp/evil", "-c", "filter.z.process="),
-    )
-    assert overrides(b"", [], looks=True) == ()
+    assert overrides(mine, inner, looks=True) == {
+        "filter.lfs.clean": "git-lfs clean -- %f",
+        "filter.x.clean": "",
+        "filter.x.required": "false",
+        "filter.z.process": "",
+        "filter.z.required": "false",
+    }
+    assert overrides(mine, inner, looks=False) == {
+        "filter.lfs.clean": "/tmp/evil", "filter.z.process": "", "filter.z.required": "false",
+    }  # fmt: skip
+    assert overrides(b"", [], looks=True) == {}
+
+
+def test_hooks_that_a_configuration_names_are_switched_off() -> None:
+    named = b"local\0hook.a.b.command\nx\0local\0hook.a.b.event\npre-commit\0"
+    assert overrides(named, [], looks=False) == {"hook.a.b.enabled": "false", "hook.a.b.command": "true"}
+
+
+def test_git_looks_into_no_repository_whose_folder_lies_elsewhere(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    for each in (project, project / "inner"):
+        each.mkdir()
+        git(each, "init", "-q")
+        (each / "a").write_text("1\n")
+        git(each, "add", "a")
+        git(each, "commit", "-q", "-m", "first")
+    git(project, "add", "inner")
+    (project / "inner/.git").rename(elsewhere)
+    (project / "inner/.git").write_text(f"gitdir: {elsewhere}\n")
+    git(elsewhere, "config", "core.fsmonitor", f"touch {tmp_path}/marks; false")
+    (project / "inner/a").write_text("2\n")
+    seen = Repository(project, env=_ENV)
+    trees = []
+    for _ in range(2):
+        tree = seen.look()
+        assert tree is not None
+        trees.append({*tree.marks})
+    assert trees == [{"inner"}] * 2  # added, and not committed
+    assert not (tmp_path / "marks").exists()
+
+
+@pytest.mark.parametrize("name", ["index", "logs/HEAD", "info/exclude"])
+def test_links_and_giants_where_git_writes_or_reads_are_refused(tmp_path: Path, name: str) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    path = tmp_path / ".git" / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    if name == "info/exclude":
+        with path.open("wb") as file:
+            file.truncate(600 << 20)
+    else:
+        path.symlink_to("../../mine")
+    with pytest.raises(ProjectUnusable, match=rf"{name} is .*\n  next: delete it"):
+        Repository(tmp_path, env=_ENV).look()
 
 
 def test_git_is_found_in_no_folder_of_the_project(tmp_path: Path) -> None:
@@ -163,8 +211,44 @@ def test_git_is_found_in_no_folder_of_the_project(tmp_path: Path) -> None:
 def test_commands_are_told_apart() -> None:
     assert command_of(["-C", "/x", "-c", "a=b", "--literal-pathspecs", "add", "-A"]) == "add"
     assert command_of(["--version"]) == ""
-    assert "core.hooksPath=/dev/null" in options("status")
-    assert "core.hooksPath=/dev/null" not in options("commit")
+    assert "core.hooksPath" in environment({}, "status").values()
+    assert "core.hooksPath" not in environment({}, "commit").values()
+    assert environment({}, "status")["GIT_ALLOW_PROTOCOL"] == "none"
+    assert "GIT_ALLOW_PROTOCOL" not in environment({}, "fetch")
+
+
+def test_a_filter_of_any_name_runs_in_no_look(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a.txt").write_text("1\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    (tmp_path / ".gitattributes").write_text("a.txt filter=a=b\n")
+    for name in ("clean", "process"):
+        git(tmp_path, "config", f"filter.a=b.{name}", f"touch {tmp_path}/marks; cat")
+    git(tmp_path, "config", "filter.a=b.required", "true")
+    os.utime(tmp_path / "a.txt", (1, 1))
+    tree = Repository(tmp_path, env=_ENV).look()
+    assert tree is not None
+    assert {*tree.marks} == {".gitattributes"}
+    assert not (tmp_path / "marks").exists()
+
+
+def test_a_look_fetches_nothing_from_where_a_repository_says_it_is(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a").write_text("1\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    tree = Repository(tmp_path, env=_ENV).run("rev-parse", "HEAD^{tree}").text
+    (tmp_path / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    settings = {
+        "core.repositoryformatversion": "1", "extensions.partialClone": "origin", "remote.origin.url": "/nowhere",
+        "remote.origin.promisor": "true", "remote.origin.uploadpack": f"touch {tmp_path}/marks;",
+        "protocol.file.allow": "always", "protocol.allow": "always",
+    }  # fmt: skip
+    for name, value in settings.items():
+        git(tmp_path, "config", name, value)
+    Repository(tmp_path, env=_ENV).look()
+    assert not (tmp_path / "marks").exists()
 
 
 def test_commits_are_what_they_are_whatever_a_repository_says_in_their_place(tmp_path: Path) -> None:

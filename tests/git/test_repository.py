@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -165,6 +166,21 @@ def test_a_project_in_a_folder_of_the_repository(repository: Repository) -> None
     assert found.paths == {".ralph/status.json"}
 
 
+def test_no_lines_of_a_giant_are_counted(repository: Repository) -> None:
+    """One that is a hole is made in no time, and read for hours."""
+    before = repository.asked.look()
+    os.truncate(repository.path / "a.py", 2 << 40)
+    os.close(os.open(repository.path / "new", os.O_CREAT))
+    os.truncate(repository.path / "new", 2 << 40)
+    repository.write("b.py", "1\n")
+    began = time.monotonic()
+    found = repository.asked.changes(before)
+    assert time.monotonic() - began < 60
+    assert found is not None
+    assert found.paths == {"a.py", "b.py", "new"}
+    assert found.summary == "Changed: a.py (+0/-0), b.py (new), new (new)"
+
+
 def test_the_diff_summary_of_a_repository(repository: Repository) -> None:
     repository.write("a.py", "1\n2\n")
     repository.git("mv", "old name.py", "c.py")
@@ -203,6 +219,28 @@ def test_work_inside_of_a_submodule_counts_each_time(repository: Repository, tmp
         found = asked.changes(before)
         assert found is not None
         assert found.paths == ({"nested"} if work is not None else set())
+
+
+@pytest.mark.parametrize("form", ["--index-version=2", "--index-version=4", "--split-index"])
+def test_a_filter_of_a_submodule_is_no_program_for_us_in_any_form_of_index(
+    repository: Repository, tmp_path: Path, form: str
+) -> None:
+    inner = Repository(make(tmp_path / "nested"))
+    inner.write("f", "1\n")
+    inner.write(".gitattributes", "f filter=a\n")
+    inner.commit()
+    repository.git("add", "nested")
+    repository.git("commit", "-qm", "nested")
+    repository.git("update-index", *form.replace("version=", "version ").split(" "))
+    inner.git("config", "filter.a.clean", f"touch {tmp_path}/ran; cat")
+    inner.write("f", "22\n")
+    asked = Asked(tmp_path)
+    before = asked.look()
+    inner.write("f", "333\n")
+    found = asked.changes(before)
+    assert found is not None
+    assert found.paths == {"nested"}
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_folder_in_the_place_of_a_file_is_no_repository(repository: Repository, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.loop.plan import CONTEXT_LIMIT, Plan, context_for
-from bridge.loop.policy import LoopState
+from bridge.loop.state import LoopState
 from bridge.loop.store import Facts
 from bridge.setups.bmalph import gates as gates_module
 from bridge.setups.bmalph.gates import (

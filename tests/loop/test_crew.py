@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from bridge.loop.crew import OVERLOAD_TURNS, PROBES, Candidate, Crew, Reserves
+from bridge.loop.crew import OVERLOAD_TURNS, PROBES, Crew
 from bridge.loop.outcome import Outcome
 from bridge.loop.plan import Plan
 from bridge.loop.policy import MARGIN, Decision, Verdict
-from bridge.loop.settings import LoopSettings
+from bridge.loop.settings import Candidate, LoopSettings, Reserves
 from bridge.stream.analysis import Analysis, Limit, PermanentFailure, PermanentReason
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ NO_CREDIT = Outcome(
 )
 
 
-def until(seconds: float) -> Outcome:
-    return Outcome(status=1, limit=Limit("usage", NOW + seconds, "You've hit your usage limit"))
+def until(seconds: float, *, exact: bool = True) -> Outcome:
+    return Outcome(status=1, limit=Limit("usage", NOW + seconds, "You've hit your usage limit", exact=exact))
 
 
 class Named:
@@ -82,6 +82,65 @@ def test_a_limit_ends_at_its_reset_and_the_margin(tmp_path: Path) -> None:
     turn(crew, until(3600))
     assert crew.choose(None, NOW + 3600) == "second"
     assert crew.choose(None, NOW + 3600 + MARGIN) == "own"
+
+
+def test_an_end_that_was_read_from_words_is_asked_about_after_half_an_hour(tmp_path: Path) -> None:
+    crew = crew_of(tmp_path, "second")
+    turn(crew, until(7200, exact=False))
+    assert crew.choose(None, NOW + 1799) == "second"
+    assert crew.choose(None, NOW + 1800) == "own"
+    turn(crew, until(7200, exact=False), NOW + 1800)
+    assert crew.choose(None, NOW + 3599) == "second"
+    turn(crew, NO_END, NOW + 3599)
+    decision = crew.wait(NOW + 3599)
+    assert decision is not None
+    assert decision.wait == 1
+
+
+def refused(reason: PermanentReason, text: str) -> Outcome:
+    return Outcome(status=1, is_error=True, analysis=Analysis(permanent=PermanentFailure(reason, text)))
+
+
+LOGGED_OUT = refused(PermanentReason.NOT_LOGGED_IN, "Please run login")
+UNFIT = [
+    LOGGED_OUT,
+    refused(PermanentReason.UNKNOWN_MODEL, "model not found"),
+    Outcome(status=127, error="env: node: No such file"),
+]
+
+
+@pytest.mark.parametrize("outcome", UNFIT)
+def test_a_stand_in_that_can_not_work_is_set_aside_and_told_once(tmp_path: Path, outcome: Outcome) -> None:
+    crew = crew_of(tmp_path, "second", "third")
+    turn(crew, until(3600))
+    seen = crew.took("second", outcome, NOW, own_session="own's", cli="codex")
+    assert (seen.permanent, seen.limit is not None, seen.session_id) == (None, True, "own's")
+    assert "second is set aside until " in crew.news
+    assert crew.choose(None, NOW) == "third"
+    again = NOW + PROBES[0]
+    assert crew.choose(None, again) == "second"
+    crew.took("second", outcome, again, own_session=None, cli="codex")
+    assert (crew.news, crew.choose(None, again)) == ("", "third")
+
+
+def test_what_there_is_to_do_for_a_stand_in_is_told(tmp_path: Path) -> None:
+    crew = crew_of(tmp_path, "second")
+    turn(crew, until(3600))
+    crew.took("second", LOGGED_OUT, NOW, own_session=None, cli="codex")
+    assert "codex is not logged in: Please run login · next: " in crew.news
+    waits = crew.wait(NOW)
+    assert waits is not None
+    assert "own is at a limit until" in waits.detail
+    assert "second is set aside: codex is not logged in" in waits.detail
+
+
+def test_a_stand_in_that_fails_again_and_again_is_set_aside_and_the_loops_own_tool_never_is(tmp_path: Path) -> None:
+    crew = crew_of(tmp_path, "second", "third")
+    assert [turn(crew, FAILED) for _ in range(4)] == ["own"] * 4
+    turn(crew, until(3600))
+    assert [turn(crew, FAILED) for _ in range(3)] == ["second", "second", "third"]
+    assert "3 turns in a row failed, the last: " in crew.news
+    assert crew_of(tmp_path, "second").took("own", LOGGED_OUT, NOW, own_session=None).permanent is not None
 
 
 def test_a_limit_without_a_known_end_is_tried_ever_less_often(tmp_path: Path) -> None:
@@ -159,15 +218,6 @@ def test_each_tool_has_its_own_session(tmp_path: Path) -> None:
     assert (seen.session_id, seen.resumed) == ("own's", False)
     assert crew.session("second", "own's") == "new"
     assert crew.session("own", "own's") == "own's"
-
-
-def test_a_stand_in_that_cannot_be_started_is_a_failed_turn_and_the_next_goes_on(tmp_path: Path) -> None:
-    crew = crew_of(tmp_path, "second", "third")
-    turn(crew, until(3600))
-    gone = Outcome(status=127, error="second: not found")
-    assert crew.took("second", gone, NOW, own_session=None).limit is None
-    assert crew.choose(None, NOW) == "third"
-    assert crew.choose(None, NOW + PROBES[0]) == "second"
 
 
 def plan(task: str | None) -> Plan:

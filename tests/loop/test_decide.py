@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from bridge.loop.outcome import Outcome
 from bridge.loop.plan import Plan, parse_plan
-from bridge.loop.policy import Decision, Limits, LoopState, Moment, PlanPolicy, Verdict
+from bridge.loop.policy import Decision, Limits, Moment, PlanPolicy, Verdict
+from bridge.loop.state import LoopState
 from bridge.session_id import is_dead_session
 
 OPEN = Plan(1, 3, "two")
@@ -134,8 +135,8 @@ def test_a_decision_depends_on_nothing_but_failures_and_the_session(first: Outco
 
 
 def test_plans() -> None:
-    text = "# Plan\n- [x] one\n  - [X] sub\n- [ ]   two  \n* [ ] no\n-[ ] no\n- [-] no\n1. [ ] no\n- [ ] three"
-    assert parse_plan(text) == Plan(2, 4, "two")
+    text = "# Plan\n- [x] one\n  - [X] sub\n- [ ]   two  \n* [ ] four\n-[ ] no\n- [-] no\n1. [ ] five\n- [ ] three"
+    assert parse_plan(text) == Plan(2, 6, "two")
     assert parse_plan("") == NO_BOXES
     assert parse_plan("- [x] a\r\n- [x] b\r\n").complete
 
@@ -157,9 +158,22 @@ def test_counting_boxes(ticks: list[bool]) -> None:
         ("No saved session found with ID 6f1c2a9e", True),
         ("Error: session ses_7f3a91 not found", True),
         ("Chat not found", True),
+        ("Error: Session ID 6f1c2a9e is already in use.", True),
+        ("ERROR: Your input exceeds the context window of this model.", True),
+        ("This model's maximum context length is 128000 tokens.", True),
+        ("Error: Codex ran out of room in the model's context window.", True),
         ("the session was long and the file was not found", False),
         ("the chat program was not found", False),
     ],
 )
 def test_words_for_a_session_that_is_gone(said: str, *, dead: bool) -> None:
     assert is_dead_session(said) is dead
+
+
+def test_a_claim_beside_open_tasks_says_how_many() -> None:
+    for outcome in (Outcome(promised=True, plan=OPEN), Outcome(exit_signal=True, plan=OPEN)):
+        _, decision = decide(LoopState(), outcome, Limits())
+        assert decision.verdict is COMPLETE
+        assert decision.detail.endswith(", but 2 of 3 tasks are open")
+    _, decision = decide(LoopState(), Outcome(promised=True), Limits())
+    assert "open" not in decision.detail

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
+from bridge.loop.findings import Finding, findings_in, kept, words_of
 from bridge.loop.outcome import Outcome
 from bridge.loop.plan import Plan
-from bridge.loop.policy import GO_ON, LoopState, Moment, PlanPolicy, Verdict
-from bridge.loop.review import Finding, findings_in, kept, words_of
+from bridge.loop.policy import GO_ON, Moment, PlanPolicy, Verdict
+from bridge.loop.state import LoopState
 from bridge.setups.gates import gates_of
 from bridge.setups.options import RunOptions
 from bridge.stream.analysis import Limit

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +23,10 @@ from bridge.setups.plain.opening import run_plain
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
+
+    from bridge.turn.tool import Command, Event, TurnRequest, TurnResult
 
 # Prints, per run, the lines of the next file in `script/`; `status:N` ends it, `run:CODE` is executed.
 CLI = """
@@ -110,7 +113,7 @@ def script(project: Path, *runs: str | bytes) -> None:
 
 
 def loop(project: Path, driver: FakeDriver, **settings: object) -> list[LoopEvent]:
-    options = {"limits": Limits(max_iterations=5), **settings}
+    options = {"limits": Limits(max_iterations=5), "resume": True, **settings}
     given = LoopSettings(project=project, **options)  # type: ignore[arg-type]
     with closing(run_plain(DriverTool(driver, given), given)) as events:
         return list(events)
@@ -151,6 +154,8 @@ def test_until_the_exit_signal_with_sessions_resumed(project: Path) -> None:
         IterationEnded,
         LoopEnded,
     ]
+    turns = [json.loads(line) for line in (project / ".ralph/logs/turns.jsonl").read_text().splitlines()]
+    assert [(each["schema"], each["turn"]) for each in turns] == [(1, 1), (1, 2)]
     record = state_of(project)
     record.pop("timestamp")
     assert record == {
@@ -162,7 +167,7 @@ def test_until_the_exit_signal_with_sessions_resumed(project: Path) -> None:
     assert not (project / ".ralph" / ".claude_session_id").exists()
 
 
-def test_the_session_outlives_a_loop_that_is_not_done(project: Path) -> None:
+def test_the_session_ends_with_its_run(project: Path) -> None:
     script(project, text("one") + STOP, text("two") + STOP)
     once = Limits(max_iterations=1)
     events = loop(project, FakeDriver(found=["s-1"]), limits=once)
@@ -170,7 +175,7 @@ def test_the_session_outlives_a_loop_that_is_not_done(project: Path) -> None:
     assert (project / ".ralph" / ".claude_session_id").read_bytes() == b"s-1\n"
     assert state_of(project)["status"] == "halted"
     loop(project, FakeDriver(found=["s-1"]), limits=once)
-    assert [call[2] for call in calls(project)] == ["", "s-1"]
+    assert [call[2] for call in calls(project)] == ["", ""]
 
 
 def test_no_session_is_resumed_when_told_so_or_not_supported(project: Path) -> None:
@@ -392,6 +397,20 @@ def test_a_run_that_takes_too_long(project: Path) -> None:
     assert end(events) == (Verdict.COMPLETE, "project_complete", 2)
 
 
+def test_whoever_ends_turns_hears_when_none_is_running_any_more(project: Path) -> None:
+    script(project, status("true") + STOP)
+    heard: list[int | None] = []
+
+    class Heard(DriverTool):
+        def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:
+            return super().run(command, replace(request, on_start=heard.append))
+
+    settings = LoopSettings(project=project)
+    with closing(run_plain(Heard(FakeDriver(), settings), settings)) as events:
+        list(events)
+    assert [type(each) for each in heard] == [int, type(None)]
+
+
 def test_leaving_early_is_written_down(project: Path) -> None:
     script(project, text("one") + "run:import time; time.sleep(60)\n")
     settings = LoopSettings(project=project)
@@ -403,12 +422,12 @@ def test_leaving_early_is_written_down(project: Path) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C comes when what the tool has left running is being ended, once."""
+    """Ctrl-C comes when what the tool has left running is being ended behind the last turn, once."""
     came: list[int] = []
 
     def end(self: ActiveRun) -> int:
-        if not came:
-            came.append(1)
+        came.append(1)
+        if len(came) == 2:  # the first time is behind the turn
             raise KeyboardInterrupt
         return 0
 

@@ -144,7 +144,7 @@ def _limit(world: World) -> None:
 
 @given("the agent changes a file and then takes too long")
 def _too_long(world: World) -> None:
-    world.first("change; working; exec sleep 300")
+    world.first("change; exec sleep 300")
 
 
 @given(parsers.parse("only {seconds:d} seconds are allowed for a run"))

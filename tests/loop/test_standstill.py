@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
+from bridge.git.tree import TreeState
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import GO_ON, Decision, Limits, Verdict
-from bridge.loop.standstill import IDLE, REASONS, Standstill, last_words, sentence
+from bridge.loop.settings import LoopSettings
+from bridge.loop.standstill import IDLE, REASONS, SAME, Standstill, WorkWatch, last_words, sentence
 from bridge.stream.analysis import Analysis, Limit, PermanentFailure, PermanentReason
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LIMITS = Limits(max_idle=3)
 LOCKED_OUT = Outcome(
@@ -45,7 +53,9 @@ IDLE_TURN, WORK, FAILURE, LIMIT, LOCK = (
         ([IDLE_TURN, FAILURE, LIMIT, IDLE_TURN, FAILURE], ""),
         ([IDLE_TURN, FAILURE, LIMIT, IDLE_TURN, FAILURE, IDLE_TURN], IDLE),
         ([IDLE_TURN, IDLE_TURN, (WELL, None), IDLE_TURN], ""),
-        ([FAILURE] * 9, ""),
+        ([FAILURE] * 5, ""),
+        ([FAILURE] * 6, SAME),
+        ([WORK, *[FAILURE] * 9], ""),
         ([LOCK], ""),
         ([LOCK] * 2, "not_logged_in"),
         ([LOCK, FAILURE, LOCK], ""),
@@ -54,6 +64,17 @@ IDLE_TURN, WORK, FAILURE, LIMIT, LOCK = (
 )
 def test_which_turns_count(turns: list[tuple[Outcome, bool | None]], why: str) -> None:
     assert ends(*turns) == why
+
+
+@pytest.mark.parametrize(("most", "found"), [(0, None), (1, True)])
+def test_a_plan_that_got_on_is_work_as_soon_as_idle_turns_count(
+    most: int, found: bool | None, tmp_path: Path
+) -> None:
+    seen = iter([(0, 2), (1, 2)])
+    settings = LoopSettings(project=tmp_path, limits=Limits(max_idle=most))
+    watch = WorkWatch(settings, lambda: next(seen), TreeState())
+    turn: Any = SimpleNamespace(plan=None, changes=None)  # what there is of one where git can't be asked
+    assert watch.worked(turn, Outcome()) is found
 
 
 def test_zero_is_never() -> None:

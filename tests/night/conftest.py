@@ -9,13 +9,20 @@ import pytest
 from tests import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from tests.examples import Project
+    from _pytest.mark.structures import ParameterSet
+
+    from tests.examples import Example, Project
 
 
-@pytest.fixture(params=examples.EXAMPLES.values(), ids=lambda example: example.name)
+def mostly_nightly(wanted: Iterable[Example]) -> list[Example | ParameterSet]:
+    """With each change those that decide and write in ways of their own; what they share with others, nightly."""
+    return [each if each in examples.LOOPS else pytest.param(each, marks=pytest.mark.nightly) for each in wanted]
+
+
+@pytest.fixture(params=mostly_nightly(examples.EXAMPLES.values()), ids=lambda example: example.name)
 def night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
     with examples.project(request.param, tmp_path) as made:
         yield made
@@ -31,7 +38,10 @@ def agents_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pro
 
 
 @pytest.fixture(
-    params=[each for each in examples.EXAMPLES.values() if not each.controllers], ids=lambda example: example.name
+    params=mostly_nightly(
+        each for each in examples.EXAMPLES.values() if not each.controllers and not each.scripted
+    ),
+    ids=lambda example: example.name,
 )
 def waiting_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]:
     """Of the kinds that wait for whoever reads them; the others drop what nobody reads, as their originals do."""
@@ -39,6 +49,7 @@ def waiting_night(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pr
         yield made
 
 
+@pytest.hookimpl(tryfirst=True)  # before the shares of the lists are made
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All of them take seconds: whole loops, with pauses and deadlines. They run with the slow tests."""
     for item in items:

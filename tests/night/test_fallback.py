@@ -118,6 +118,33 @@ def test_the_loops_own_tool_is_back_when_its_limit_is_over(night: Project) -> No
     assert tools(night) == [own(night), own(night), "codex", own(night)], loop.said
 
 
+LOGGED_OUT = "echo 'Not logged in. Run codex login.' >&2; exit 1"
+UNKNOWN_MODEL = """echo '{"type":"turn.failed","error":{"message":"The model gpt-x does not exist"}}'; exit 1"""
+UNKNOWN_FAILURE = "echo 'Not inside a trusted directory' >&2; exit 1"
+
+
+@pytest.mark.parametrize("words", [LOGGED_OUT, UNKNOWN_MODEL])
+@each_loop
+def test_a_stand_in_that_can_not_work_is_set_aside(night: Project, words: str) -> None:
+    install(night, *[words] * 9)
+    night.turns(SHORT, otherwise="work")
+    loop = night.start("--max-iterations", "2", "--retry-delay", "0", "--fallback", "codex")
+    assert loop.finished() == night.example.used_up, loop.said
+    mine = own(night)
+    assert tools(night) == [mine, "codex", mine, mine], loop.said
+    assert "driver codex is set aside until" in loop.said + night.logged()
+
+
+@each_loop
+def test_a_stand_in_that_only_fails_is_set_aside_too(night: Project) -> None:
+    install(night, *[UNKNOWN_FAILURE] * 9)
+    night.turns("work", "limited 600", otherwise="work")
+    loop = night.start("--max-iterations", "9", "--retry-delay", "0", "--fallback", "codex")
+    seen = night.status_when(lambda seen: seen["state"] == "waiting")
+    assert "driver codex is set aside: 3 turns in a row failed" in seen["waiting"]["detail"], loop.said
+    assert tools(night) == [own(night)] * 2 + ["codex"] * 3, loop.said
+
+
 LIMITED = """\
 echo '{"type":"turn.failed","error":{"message":"You'"'"'ve hit your usage limit. Try again in 2 hours."}}'; exit 1
 """
@@ -186,7 +213,7 @@ def test_where_all_are_at_a_limit_the_first_to_be_back_is_waited_for(night: Proj
 @each_loop
 def test_a_limit_that_is_talked_about_is_none(night: Project, words: str) -> None:
     install(night)
-    night.turns(otherwise=f'touched; say "{words}"')
+    night.turns(otherwise=f'touched; say "The log explains it: {words}"')
     loop = night.start("--max-iterations", "2", "--retry-delay", "0", "--fallback", "codex")
     assert loop.finished() == night.example.used_up, loop.said
     assert set(tools(night)) == {own(night)}, loop.said

@@ -25,11 +25,24 @@ def test_after_a_normal_end(night: Project) -> None:
     assert night.alive() == []
 
 
-def test_a_turn_s_group_ends_with_the_turn(night: Project) -> None:
-    night.turns("leave; work", 'lives "$(cat "$kept/left.child")" && touch "$kept/survived"; work')
+def test_what_a_turn_leaves_running_ends_with_the_turn(night: Project) -> None:
+    nohup = '(nohup bash -c "$(keeps nohup)" > /dev/null 2>&1 &)'
+    there = 'until [ -s "$kept/left.nohup" ]; do sleep 0.01; done'
+    looks = 'for each in "$kept"/left.*; do lives "$(cat "$each")" && touch "$kept/survived.${each##*.}"; done'
+    night.turns(f"leave; {nohup}; {there}; work", f"{looks}; work")
     loop = night.start("--max-iterations", "2")
     assert loop.finished() == night.example.used_up, loop.said
-    assert not (night.kept / "survived").exists()
+    assert set(night.left()) == {"child", "session", "daemon", "nohup"}
+    assert [*night.kept.glob("survived.*")] == []
+    assert "left running was ended" in loop.said + night.logged()
+
+
+def test_what_is_started_without_the_mark_stays(night: Project) -> None:
+    stays = 'env -u RALPH_BRIDGE_PROJECT setsid bash -c "$(keeps server)" > /dev/null 2>&1 &'
+    night.turns(f'{stays} until [ -s "$kept/left.server" ]; do sleep 0.01; done; work')
+    loop = night.start("--max-iterations", "2")
+    assert loop.finished() == night.example.used_up, loop.said
+    assert night.alive() == ["server"]
 
 
 @pytest.mark.parametrize(
@@ -73,4 +86,6 @@ def test_when_its_guardian_is_killed_too_the_next_run_ends_it(night: Project) ->
     assert night.begun() >= 2
     assert not (night.kept / "survived").exists()
     assert night.alive() == []
+    here = [each.info for each in psutil.process_iter(["cwd", "cmdline"]) if each.info["cwd"] == str(night.path)]
+    assert here == []
     assert "had left behind was ended" in loop.said + night.logged()

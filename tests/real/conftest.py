@@ -184,8 +184,10 @@ class Stage:
         timeout: float = PATIENCE,
         subscription: bool = False,
     ) -> RehearsalResult:
+        """Run the loop, in one session unless the words say otherwise."""
+        session = () if {"--continue", "--no-continue"} & {*words} else ("--continue",)
         return self.bridge(
-            "run", "--driver", driver, *words, turns=turns, timeout=timeout, subscription=subscription
+            "run", "--driver", driver, *session, *words, turns=turns, timeout=timeout, subscription=subscription
         )
 
     def run(

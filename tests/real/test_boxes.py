@@ -44,7 +44,7 @@ def provider(request: pytest.FixtureRequest, stage: Stage) -> Provider:
 def run(stage: Stage, provider: Provider, *words: str) -> RehearsalResult:
     """Run the loop in boxes until the plan is done."""
     env = dict.fromkeys(ASKED, "")
-    words = ("run", "--sandbox", provider, *words)
+    words = ("run", "--continue", "--sandbox", provider, *words)
     if provider == "srt":
         for path in CONFIGURED:
             text = (stage.home / path).read_text()

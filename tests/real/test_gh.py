@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
 import subprocess
 import threading
+import zipfile
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingUnixStreamServer
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.git.repository import Repository
+from bridge.swarm.checks import OnGitHub
 from bridge.swarm.pulls import PullRequests
 from bridge.swarm.record import SwarmRecord, TaskRecord
 from bridge.tasks import open_source
@@ -32,7 +35,11 @@ pytestmark = [
 ]
 # Of 2.103; Debian 12 has 2.23.
 LATER = "attach create-if-none delete-last yes duplicate-of dry-run editor fill-first fill-verbose template type"
+LATER += " attempt fail-fast"
 LATER += " allow-escape-sequences slurp verbose active jq json"
+
+HEAD = "1" * 40
+TIME = "2026-01-02T03:04:05.1234567Z"
 
 
 class _GitHub(BaseHTTPRequestHandler):
@@ -40,18 +47,64 @@ class _GitHub(BaseHTTPRequestHandler):
 
     issues: dict[int, dict[str, Any]]
     pulls: list[dict[str, Any]]
+    checks: list[dict[str, Any]]
+    merges: list[dict[str, Any]]
     asked: list[str]
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        query, given = asked["query"], asked.get("variables") or {}
-        self.asked.append(query)
-        body = json.dumps({"data": self._answer(query, given)}).encode()
+        if "query" in asked:
+            query, given = asked["query"], asked.get("variables") or {}
+            self.asked.append(query)
+            body = json.dumps({"data": self._answer(query, given)}).encode()
+        else:
+            self.asked.append(f"POST {self.path} {json.dumps(asked)}")
+            body = b"{}"
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        """The REST of it: jobs, runs, their logs, comments on lines."""
+        path = self.path.partition("?")[0]
+        self.asked.append(f"GET {self.path}")
+        kind, body = "application/json", b""
+        if path.endswith("/logs"):
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as archive:
+                archive.writestr("build/1_Set up.txt", f"{TIME} nothing\n")
+                archive.writestr("build/2_Run tests.txt", f"{TIME} one\n{TIME} \x1b[31mE  two\x1b[0m\n")
+            kind, body = "application/zip", packed.getvalue()
+        else:
+            body = json.dumps(self._rest(path)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _rest(self, path: str) -> Any:
+        steps = [
+            {"name": "Set up", "status": "completed", "conclusion": "success", "number": 1},
+            {"name": "Run tests", "status": "completed", "conclusion": "failure", "number": 2},
+        ]
+        job = {
+            "id": 700,
+            "run_id": 70,
+            "name": "build",
+            "status": "completed",
+            "conclusion": "failure",
+            "steps": steps,
+        }
+        if "/jobs" in path:
+            return {"jobs": [job]} if path.endswith("/jobs") else job
+        if "/actions/runs/" in path:
+            return {"id": 70, "status": "completed", "conclusion": "failure", "name": "CI", "workflow_id": 1}
+        user = {"login": "alice", "type": "User"}
+        more = {"author_association": "MEMBER", "path": "a.py", "line": 3, "body": "Rename it."}
+        return [{"id": 5, "user": user, **more}] if path.endswith("/comments") else {}
 
     def _answer(self, query: str, given: dict[str, Any]) -> dict[str, Any]:
         if numbers := re.findall(r"(\w+):issueOrPullRequest\(number:(\d+)\)", query):
@@ -87,6 +140,21 @@ class _GitHub(BaseHTTPRequestHandler):
 
     def _proposed(self, query: str, given: dict[str, Any]) -> dict[str, Any] | None:
         """What it answers about pull requests, and about the repository that they are for."""
+        if "mergePullRequest" in query:
+            self.merges.append(given["input"])
+            self.pulls[0]["state"] = "MERGED"
+            return {"mergePullRequest": {"clientMutationId": ""}}
+        if "statusCheckRollup" in query and "node(id:" in query:
+            contexts = {"nodes": self.checks, "pageInfo": {"hasNextPage": False, "endCursor": ""}}
+            commit = {"oid": "", "statusCheckRollup": {"contexts": contexts}}
+            return {"node": {"statusCheckRollup": {"nodes": [{"commit": commit}]}}}
+        if "pullRequest(number:" in query or ("node(id:" in query and "reviews" in query):
+            pull = self._pull()
+            return {"node": pull} if "node(id:" in query else {"repository": {"pullRequest": pull}}
+        if "squashMergeAllowed" in query:
+            return {
+                "repository": {"squashMergeAllowed": False, "mergeCommitAllowed": True, "rebaseMergeAllowed": True}
+            }
         if "createPullRequest" in query:
             pull = {"id": "PR_7", "number": 7, "url": "https://github.com/acme/app/pull/7", "state": "OPEN"}
             self.pulls.append({**pull, "given": given["input"], "isDraft": given["input"]["draft"]})
@@ -106,6 +174,28 @@ class _GitHub(BaseHTTPRequestHandler):
             }
             return {"repository": {**known, "viewerPermission": "WRITE", "defaultBranchRef": {"name": "main"}}}
         return None
+
+    def _pull(self) -> dict[str, Any]:
+        end = {"hasNextPage": False, "endCursor": ""}
+        review = {"id": "PRR_1", "author": {"login": "alice"}, "authorAssociation": "MEMBER", "body": "Mend it."}
+        review |= {"state": "CHANGES_REQUESTED", "submittedAt": "2026-01-02T03:04:05Z", "commit": {"oid": ""}}
+        requested = {"requestedReviewer": {"__typename": "User", "login": "bob"}}
+        return {
+            **self.pulls[0],
+            "title": "T",
+            "headRefName": "b",
+            "headRefOid": HEAD,
+            "baseRefName": "main",
+            "headRepositoryOwner": {"id": "O", "login": "acme"},
+            "mergeable": "MERGEABLE",
+            "mergeStateStatus": "CLEAN",
+            "reviewDecision": "CHANGES_REQUESTED",
+            "isInMergeQueue": False,
+            "isMergeQueueEnabled": False,
+            "commits": {"nodes": [{"commit": {"oid": HEAD}}], "totalCount": 1},
+            "reviews": {"nodes": [review], "pageInfo": end, "totalCount": 1},
+            "reviewRequests": {"nodes": [requested], "totalCount": 1},
+        }
 
     def log_message(self, *_: object) -> None:
         """Nothing of it on stderr."""
@@ -137,7 +227,9 @@ def an_issue(number: int, title: str, body: str) -> dict[str, Any]:
 @pytest.fixture
 def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_GitHub]]:
     issues = {1: an_issue(1, "One", "first"), 2: an_issue(2, "Two", "Depends on #1, #7")}
-    answering = type("Answering", (_GitHub,), {"issues": issues, "pulls": [], "asked": []})
+    answering = type(
+        "Answering", (_GitHub,), {"issues": issues, "pulls": [], "checks": [], "merges": [], "asked": []}
+    )
     socket = tmp_path / "s"
     (tmp_path / "config.yml").write_text(f"http_unix_socket: {socket}\n")
     for name, value in {"GH_CONFIG_DIR": str(tmp_path), "GH_TOKEN": "t", "GH_TELEMETRY": "0"}.items():
@@ -199,6 +291,46 @@ def test_a_pull_request_is_opened_and_found_again(github: type[_GitHub], tmp_pat
     assert git("-C", str(origin), "rev-parse", f"refs/heads/{task.pull_branch}") == task.merge
 
 
+def a_check(name: str, conclusion: str | None, *, required: bool) -> dict[str, Any]:
+    return {
+        "__typename": "CheckRun",
+        "name": name,
+        "status": "COMPLETED" if conclusion else "IN_PROGRESS",
+        "conclusion": conclusion or "",
+        "startedAt": "2026-01-02T03:04:05Z",
+        "completedAt": "2026-01-02T03:05:05Z",
+        "detailsUrl": "https://github.com/acme/app/actions/runs/70/job/700",
+        "isRequired": required,
+        "checkSuite": {"workflowRun": {"event": "pull_request", "workflow": {"name": "CI"}}},
+    }
+
+
+def test_checks_reviews_logs_and_a_merge(github: type[_GitHub], tmp_path: Path) -> None:
+    github.pulls.append({"id": "PR_7", "number": 7, "url": "https://github.com/acme/app/pull/7", "state": "OPEN"})
+    hub = OnGitHub(tmp_path, "acme/app")
+    assert hub.look(7, reviews=False).checks == ()
+    github.checks += [a_check("lint", "SUCCESS", required=False), a_check("e2e", None, required=False)]
+    seen = hub.look(7, reviews=True)
+    assert {(each.name, each.bucket) for each in seen.checks} == {("lint", "pass"), ("e2e", "pending")}
+    assert (seen.pull["head"], seen.mergeable, seen.status) == (HEAD, "MERGEABLE", "CLEAN")
+    assert (seen.decision, seen.requested) == ("CHANGES_REQUESTED", frozenset({"bob"}))
+    assert [(each.login, each.text) for each in seen.reviews] == [
+        ("alice", "Mend it."),
+        ("alice", "a.py:3\nRename it."),
+    ]
+    github.checks.append(a_check("build", "FAILURE", required=True))
+    (check,) = hub.look(7, reviews=False).checks
+    assert (check.name, check.bucket) == ("build", "fail")
+    told = hub.failures([check])
+    assert "one\nE  two\n" in told
+    assert "nothing" not in told, "only failing steps"
+    assert hub.ask_again(7, ["alice"]) == ""
+    assert github.asked[-1] == 'POST /repos/acme/app/pulls/7/requested_reviewers {"reviewers": ["alice"]}'
+    assert hub.merge(7, HEAD) == ""
+    assert (github.merges[0]["mergeMethod"], github.merges[0]["expectedHeadOid"]) == ("MERGE", HEAD)
+    assert hub.look(7, reviews=False).pull["state"] == "MERGED"
+
+
 def git(*words: str) -> str:
     return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -222,7 +354,7 @@ def told(*words: str) -> str:
 
 def test_the_stand_in_has_its_flags_and_fields() -> None:
     for command, flags in FLAGS.items():
-        if command == "api graphql":
+        if command.startswith("api"):
             command = "api"
         listed = re.findall(r"^ +(?:-(\w), )?--([\w-]+)", told(*command.split(), "--help"), re.MULTILINE)
         for flag in flags.split():

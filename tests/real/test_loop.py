@@ -199,3 +199,18 @@ def test_another_cli_reviews_what_was_done_before_the_loop_is_complete(stage: St
     first = next(number for number, text in enumerate(told_to) if "NO ISSUES FOUND" in text)
     assert "one.txt" in told_to[first]
     assert any("the first line says too little" in text for text in told_to[first + 1 :])
+
+
+@pytest.mark.parametrize("driver", ["claude-code", "codex", "opencode", "gemini"])
+def test_a_session_that_is_full_is_followed_by_a_fresh_one(stage: Stage, driver: str) -> None:
+    """The server counts 1234 tokens in and 56 out for each call; what it prints tells how full the last one was."""
+    stage.git("config", "user.name", "Rehearsal")
+    stage.git("config", "user.email", "rehearsal@localhost")
+    for options in (("--max-context", "1300k"), ("--max-context", "1200", "--no-live")):
+        stage.write("@fix_plan.md", "- [ ] one\n- [ ] two\n")
+        done = stage.loop(driver, *options, turns=both_tasks())
+        assert done.status == 0, told(done)
+        small = options[1] == "1200"
+        assert ("is allowed: the next turn begins a fresh one" in told(done)) is small, told(done)
+        assert ("resumes" in told(done)) is not small
+        assert asked(done)[-1].count("Do the next") == (1 if small else 2)

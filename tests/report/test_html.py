@@ -136,7 +136,7 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
 
 def test_without_the_extra_the_message_has_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ConfigurationError, match=r"next: pip install 'ralph-bridge\[report\]'"):
+    with pytest.raises(ConfigurationError, match=r"next: .*pip install .*pygal"):
         html.html(night(1))
 
 
@@ -183,3 +183,18 @@ def test_the_page_in_a_browser(evil: Report, tmp_path: Path) -> None:
 def test_the_library_of_the_charts_leaves_no_finder_behind() -> None:
     assert callable(charts.growth)
     assert [finder for finder in sys.meta_path if type(finder).__module__.startswith("pygal")] == []
+
+
+def test_the_last_label_of_the_time_is_not_cut_at_the_edge() -> None:
+    axis: dict[str, Any] = {"marks": [1000.0, 1030.0, 1060.0], "clock": lambda at: f"02:14:{at - 1000:02.0f}"}
+    svg = charts.growth([(1000.0, 0.0), (1060.0, 9.0)], title="Tasks", amount=lambda each: f"{each:,.0f}", **axis)
+    found = dict(re.findall(r'class="([^"]*)">(02:14:\d\d)<', svg)[::-1])
+    assert found["end"] == "02:14:60"
+    assert svg.count('class="end"') == 1
+
+
+@pytest.mark.parametrize(("top", "labels"), [(3.0, ["0", "3"]), (4.0, ["0", "2", "4"])])
+def test_a_label_of_a_chart_says_where_it_stands(top: float, labels: list[str]) -> None:
+    axis: dict[str, Any] = {"marks": [1000.0], "clock": lambda _: "now", "most": top}
+    svg = charts.growth([(1000.0, 0.0), (1060.0, top)], title="Tasks", amount=lambda each: f"{each:,.0f}", **axis)
+    assert sorted(set(re.findall(r">(\d)<", svg))) == labels

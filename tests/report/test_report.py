@@ -13,7 +13,7 @@ import pytest
 from bridge.loop.events import LoopEvent, RunNote, TurnRecorded
 from bridge.loop.records import TurnRecord
 from bridge.loop.store import Store
-from bridge.report import formats
+from bridge.report import formats, html
 from bridge.report.facts import rows
 from bridge.report.model import Commit, Report, Run, commit_id, read_report, read_turn
 from bridge.setups.overview import LoopPlace
@@ -97,6 +97,71 @@ def test_a_killed_run_has_its_turns_and_no_end(tmp_path: Path) -> None:
     (run,) = read_report(_loop(tmp_path)).runs
     assert (run.state, run.ended, len(run.turns), run.plans) == ("killed", 1002.0, 1, ((0, 3), None))
     assert "0 of 3 were done at the beginning" in formats.text(read_report(_loop(tmp_path)))
+
+
+def _runs(project: Path, *events: tuple[str, LoopEvent]) -> None:
+    for run_id, event in events:
+        store = Store(project / ".ralph")
+        store.run = (run_id, "driver x")
+        store.record(event)
+
+
+def _note(kind: str, at: float, **facts: Any) -> RunNote:
+    return RunNote(kind, at, {"tool": "driver x", "head": "", "branch": "main", "plan": None, **facts})
+
+
+END = {"verdict": "complete", "reason": "project_complete", "detail": "all done"}
+
+
+def test_what_was_killed_and_went_on_has_one_sum(tmp_path: Path) -> None:
+    """The parts are told, too: each has its own turns."""
+    _runs(
+        tmp_path,
+        ("0-z", _note("began", 900.0)),
+        ("0-z", TurnRecorded(_turn(1, cost_usd=9.0))),
+        ("0-z", _note("ended", 950.0, **END)),
+        ("1-a", _note("began", 1000.0)),
+        ("1-a", TurnRecorded(_turn(1, cost_usd=1.0))),
+        ("2-b", _note("began", 2000.0)),
+        ("2-b", TurnRecorded(_turn(2000, cost_usd=0.5, result="failed", error="no"))),
+        ("2-b", _note("ended", 3010.0, **END)),
+    )
+    report = read_report(_loop(tmp_path))
+    assert [(each.id, each.state) for each in report.runs] == [("1-a", "killed"), ("2-b", "complete")]
+    document = formats.document(report)
+    jsonschema.validate(document, SCHEMA)
+    sums = {name: document["together"][name] for name in ("turn_count", "cost_usd", "failures", "state", "seconds")}
+    assert sums == {
+        "turn_count": 2, "cost_usd": 1.5, "failures": {"failed": 1}, "state": "complete", "seconds": 2010.0,
+    }  # fmt: skip
+    assert "these 2 runs together\n  outcome       complete: all done" in formats.text(report)
+    assert "### These 2 runs together" in formats.markdown(report)
+    assert "<td>together<td>" in html.html(report)
+    assert formats.document(read_report(_loop(tmp_path), run="2-b"))["together"] is None
+
+
+def test_a_run_without_a_turn_does_not_hide_the_one_before(tmp_path: Path) -> None:
+    _runs(
+        tmp_path,
+        ("1-a", _note("began", 1000.0)),
+        ("1-a", TurnRecorded(_turn(1))),
+        ("1-a", _note("ended", 1010.0, **END)),
+        ("2-b", _note("began", 2000.0)),
+        ("2-b", _note("ended", 2001.0, **END)),
+        ("3-c", _note("began", 3000.0)),
+        ("3-c", _note("ended", 3001.0, **END)),
+    )
+    report = read_report(_loop(tmp_path))
+    assert [each.id for each in report.runs] == ["1-a", "3-c"]
+    assert report.together is None
+
+
+def test_columns_have_a_gap_and_words_stay_whole() -> None:
+    tool, path = "agent a-rather-long-name", f"/{'long-folder/' * 9}file.log"
+    turns = (_turn(1, tool=tool), _turn(2, tool="driver x", result="failed", error=f"it can't read {path} at all"))
+    shown = formats.text(Report(Path("/p"), "plain", (Run(id="1-a", tool=tool, turns=turns),), Path("/p/logs")))
+    assert f"  by {tool}  1 turn, 0 failed" in shown
+    assert path in shown
 
 
 def test_a_turn_that_ran_out_of_time_with_work_done_has_not_failed() -> None:

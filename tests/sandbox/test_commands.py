@@ -160,7 +160,7 @@ def settings(policy: Policy = POLICY) -> dict[str, dict[str, list[str]]]:
 
 def test_srt_hides_the_home_and_what_lies_beside_the_system() -> None:
     found = settings()["filesystem"]
-    assert found["denyRead"] == ["/home", "/mnt", "/run", "/srv", "/home/me", "/etc/shadow"]
+    assert found["denyRead"] == ["/home", "/mnt", "/run", "/srv", "/tmp", "/home/me", "/etc/shadow"]
     assert {*POLICY.readable, *POLICY.writable} <= {*found["allowRead"]}
     assert {*POLICY.writable} <= {*found["allowWrite"]}
     assert found["denyWrite"] == [*POLICY.readonly]

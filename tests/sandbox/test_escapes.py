@@ -87,17 +87,6 @@ READS = {f"~/{each}": f'grep -q {SECRET} "$HOME/{each}"' for each in _HIDDEN} | 
 """By name: code that gets through when its status is 0."""
 
 WRITES = {
-    "a new hook": "echo : > .git/hooks/pre-commit",
-    "a hook that is there": "echo : >> .git/hooks/post-commit",
-    "a mode of a hook": "chmod 777 .git/hooks/post-commit",
-    "hooks by a rename of their folder": "mv .git/hooks .git/h && mkdir .git/hooks",
-    "hooks by a rename of .git": "cp -r .git .git3 && mv .git .git2 && mv .git3 .git",
-    "hooks by a removal": "rm -rf .git/hooks; [ ! -e .git/hooks ]",
-    "git's configuration by a hard link": "ln .git/config linked && echo '#' >> linked",
-    "git's configuration": "git config alias.x '!true'",
-    "git's configuration by its lock": "cp .git/config .git/config.lock && mv -f .git/config.lock .git/config",
-    "git's configuration in place": "echo '#' >> .git/config",
-    "git's configuration cut short": ": > .git/config",
     "core.hooksPath": "echo : > .husky/pre-commit",
     "core.hooksPath by a rename": "mv .husky .husky2",
     "an included file": "echo '[core]' >> .gitshared",
@@ -110,11 +99,6 @@ WRITES = {
     ".envrc": "echo : >> .envrc",
     ".envrc by a removal": "rm -f .envrc; [ ! -e .envrc ]",
     ".vscode": "echo '{}' > .vscode/tasks.json",
-    "hooks of a submodule": "mkdir -p .git/modules/sub/hooks && echo : > .git/modules/sub/hooks/pre-commit",
-    "the record of a swarm": "echo > .git/ralph-bridge/swarm/20260101-000000/swarm.json",
-    "a swarm of its own": "mkdir .git/ralph-bridge/swarm/29990101-000000",
-    "swarms by a rename": "mv .git/ralph-bridge .git/other",
-    "configuration of a submodule": "echo '[x]' >> .git/modules/sub/config",
     "times": "touch -d 2000-01-01 .envrc",
     "~/.claude/settings.json": "echo '{}' >> ~/.claude/settings.json",
     "~/.claude/settings.json by another": "echo > ~/.claude/n && mv -f ~/.claude/n ~/.claude/settings.json",
@@ -133,6 +117,22 @@ WRITES = {
 """The same; a copy of all of it is made for each when there is no box."""
 
 LOST = {
+    "a new hook": "echo : > .git/hooks/pre-commit",
+    "a hook that is there": "echo : >> .git/hooks/post-commit",
+    "a mode of a hook": "chmod 777 .git/hooks/post-commit",
+    "hooks by a rename of their folder": "mv .git/hooks .git/h && mkdir .git/hooks",
+    "hooks by a rename of .git": "cp -r .git .git3 && mv .git .git2 && mv .git3 .git",
+    "hooks by a removal": "rm -rf .git/hooks; [ ! -e .git/hooks ]",
+    "git's configuration by a hard link": "ln .git/config linked && echo '#' >> linked",
+    "git's configuration": "git config alias.x '!true'",
+    "git's configuration by its lock": "cp .git/config .git/config.lock && mv -f .git/config.lock .git/config",
+    "git's configuration in place": "echo '#' >> .git/config",
+    "git's configuration cut short": ": > .git/config",
+    "hooks of a submodule": "mkdir -p .git/modules/sub/hooks && echo : > .git/modules/sub/hooks/pre-commit",
+    "the record of a swarm": "echo > .git/ralph-bridge/swarm/20260101-000000/swarm.json",
+    "a swarm of its own": "mkdir -p .git/ralph-bridge/swarm/29990101-000000",
+    "swarms by a rename": "mv .git/ralph-bridge .git/other",
+    "configuration of a submodule": "echo '[x]' >> .git/modules/sub/config",
     "~/.bashrc": "echo : >> ~/.bashrc",
     "~/.profile": "echo : > ~/.profile",
     "~/.local/bin": "echo : > ~/.local/bin/tool",
@@ -143,7 +143,7 @@ LOST = {
     "git's identity": "git config --global core.fsmonitor true",
     "units of the session": "mkdir -p ~/.config/systemd/user; echo > ~/.config/systemd/user/x.service",
 }
-"""Written into a home that is gone behind the turn: only what is left on the host counts."""
+"""Written into a home, or a git folder, that is gone behind the turn: only what is left on the host counts."""
 
 POWERS = {
     "a device": "mknod sda b 8 0",
@@ -172,10 +172,10 @@ POWERS = {
     "TIOCSTI on stdout": "$PYTHON -c 'import fcntl; [fcntl.ioctl(n, 0x5412, b\"x\") for n in (0, 1, 2)]'",
     "ptrace": '$PYTHON -c "import ctypes; exit(ctypes.CDLL(None).ptrace(16, $VICTIM, 0, 0) != 0)"',
     "mount": "mount --bind /etc .envrc",
-    "remount": "mount -o remount,rw,bind .git/hooks",
-    "umount": "umount .git/hooks || umount -l .git/hooks",
-    "umount in a namespace": "unshare -Urm sh -c 'umount .git/hooks || umount -l .git/hooks'",
-    "remount in a namespace": "unshare -Urm sh -c 'mount -o remount,rw,bind .git/hooks'",
+    "remount": "mount -o remount,rw,bind .husky",
+    "umount": "umount .husky || umount -l .husky",
+    "umount in a namespace": "unshare -Urm sh -c 'umount .husky || umount -l .husky'",
+    "remount in a namespace": "unshare -Urm sh -c 'mount -o remount,rw,bind .husky'",
     "proc in a namespace": "unshare -Urmpf sh -c 'mount -t proc p /proc && : >> /proc/sys/kernel/core_pattern'",
     "the loop's lock": 'rm -f "$STATE/.ralph_bridge.lock"; [ ! -e "$STATE/.ralph_bridge.lock" ]',
     "the loop's record": 'echo "{}" > "$STATE/.ralph_bridge.json"',
@@ -483,17 +483,28 @@ def test_a_work_tree_is_not_written_from_another(attack_of: Callable[[str], Atta
         "the main one's HEAD": f'echo > "{git}/HEAD"',
         "hooks": f'echo > "{git}/hooks/post-merge"',
         "configuration": f'echo > "{git}/config"',
-        "own commondir": f'echo evil > "{git}/worktrees/one/commondir"',
         "own .git": "echo gitdir: /evil > .git",
         "own .git in its place": "rm -f .git && mkdir .git",
         "a commit": "echo x > x && git add x && git commit -qm one",
     }
+
+    def state() -> dict[str, bytes]:
+        paths = (*git.rglob("*"), *other.rglob("*"), made.path.parent / "one/.git")
+        own = ("objects", "logs", "one", "refs/heads/one")
+        return {
+            str(each): each.read_bytes()
+            for each in paths
+            if each.is_file() and not any(f"/{name}" in str(each).removeprefix(str(git)) for name in own)
+        }
+
+    before = state()
     script = "".join(f'(eval {shlex.quote(code)}) 2>/dev/null && echo "{name}"\n' for name, code in tries.items())
     box = Box(made.path.parent / "one", wanted)
     env = {**made.environment(), "PATH": f"{made.environment()['PATH']}:{os.environ['PATH']}"}
     with box.around([shutil.which("bash") or "", "-c", script], env, ()) as (argv, within):
         ran = ask(argv, cwd=box.project, env=within, patience=30)
-    assert ran.text.splitlines() == ["a commit"], ran.err
+    assert "a commit" in ran.text.splitlines(), ran.err
+    assert state() == before
     assert made.git("log", "--format=%an", "-1", "one") == "Zoë\n"
 
 
@@ -512,7 +523,6 @@ def test_in_a_part_of_a_repository_all_of_it_is_seen_and_that_part_is_committed(
         "above": "echo z > ../above.txt",
         "beside": "echo z > ../new",
         "another's setting": "echo z >> ../.envrc",
-        "a hook": "echo : > ../.git/hooks/post-commit",
     }
     script = "".join(f'(eval {shlex.quote(code)}) 2>/dev/null && echo "{name}"\n' for name, code in tries.items())
 
@@ -600,6 +610,7 @@ def test_a_signal_reaches_the_cli(attack_of: Callable[[str], Attack], number: si
     assert (attack.made.kept / "heard").exists()
 
 
+@pytest.mark.timeout(300)  # bash waits longer and longer for a process that it may have
 def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "_masked", lambda: ())  # of root alone
     monkeypatch.setattr(cgroup, "place", lambda _name: "")  # likewise
@@ -609,6 +620,7 @@ def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeyp
     made.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=made, check=True)
     env = {**os.environ, "HOME": str(home), "PATH": "/usr/bin:/bin:/usr/sbin", "HOST_SECRET": SECRET}
+    env["XDG_STATE_HOME"] = ""
     lines = [
         f"(eval {shlex.quote(code)}) &> /dev/null < /dev/null && echo {shlex.quote(name)}"
         for name, code in {**READS, **POWERS}.items()
@@ -620,7 +632,8 @@ def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeyp
     ready = box.command(["/bin/bash", "-c", script], env)
     with ready.standing():
         ordinary.owns(ordinary.folder)
-        ran = ask([*ordinary.words, *ready.argv], cwd=made, env=ready.env, patience=60)
+        ran = ask([*ordinary.words, *ready.argv], cwd=made, env=ready.env, patience=150)
+    assert ran.ok, ran
     *reached, processes = ran.text.splitlines()
     assert reached == []
     assert int(processes) <= 110

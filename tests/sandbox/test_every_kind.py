@@ -24,7 +24,7 @@ _LOOKS = """\
 for each in "$HOME/.netrc" "$HOME/other/notes"; do
     grep -q secret "$each" 2>/dev/null && echo "$each" >> reached
 done
-(: > .git/hooks/new) 2>/dev/null && echo hooks >> reached
+(: > .git/hooks/new) 2>/dev/null
 ls /proc | grep -c '^[0-9]' > processes
 [ -n "${SECRET_TOKEN:-}" ] && echo SECRET_TOKEN >> reached
 touched; say looked
@@ -110,7 +110,8 @@ def test_a_stand_ins_box_has_its_own_clis_state_in_it_and_not_that_of_the_other(
     boxed.turns(f"who=claude; {looks}; limited 600")
     loop = boxed.start("--max-iterations", "1", "--retry-delay", "0", "--fallback", "codex")
     assert loop.finished() == boxed.example.used_up, loop.said
-    assert tools(boxed) == ["claude-code in bwrap", "codex in bwrap"]
+    own = boxed.example.tool.removeprefix("driver ")
+    assert tools(boxed) == [f"{own} in bwrap", "codex in bwrap"]
     assert [(boxed.kept / f"seen.{who}").read_text().split() for who in ("claude", "codex")] == [
         [s] for s in states
     ]

@@ -6,21 +6,23 @@ import json
 import os
 import shutil
 import subprocess
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.errors import ConfigurationError, ProjectUnusable
+from bridge.errors import ProjectUnusable
 from bridge.files import write_atomic
 from bridge.sandbox.believed import values
 from bridge.sandbox.box import Box
 from bridge.sandbox.probes import probe
+from bridge.sandbox.record import record_of
 from bridge.sandbox.settings import Wishes
 from tests.cli.conftest import Project
 from tests.machine import NO_BOX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 PROTECTED = (
@@ -46,16 +48,28 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def said(project: Path, tmp_path: Path, act: Callable[[], object], *programs: str, **more: str) -> list[str]:
+def said(
+    project: Path,
+    tmp_path: Path,
+    act: Callable[[], object],
+    *programs: str,
+    allow: tuple[str, ...] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
     """What a guard says of a turn in which something happens."""
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **more}
-    box = Box(project, Wishes(provider="bwrap"), PROTECTED)
+    box = Box(project, Wishes(provider="bwrap", allow=allow), PROTECTED)
     guard = box.guard(project / ".ralph/logs")
     box.command(programs or ["true"], env)
     act()
     found = list(guard.after(1))
     assert list(guard.after(1)) == []  # nothing is armed
     return found
+
+
+def undone(project: Path) -> list[Path]:
+    """Files that were kept, of what lay in the way."""
+    return [each for each in record_of(project).parent.glob("undone/**/*") if each.is_file()]
 
 
 def replaced(path: Path, text: str) -> None:
@@ -76,8 +90,6 @@ PLANTS = {
     ".pre-commit-config.yaml": "repos: []",
     "lefthook.yml": "pre-commit: {}",
     ".devcontainer.json": "{}",
-    ".git/commondir": "../elsewhere",
-    ".git/config.worktree": "[core]\nfsmonitor = touch marker\n",
 }
 
 
@@ -92,7 +104,7 @@ def test_what_was_not_there_is_moved_aside(project: Path, tmp_path: Path, name: 
         f"the turn had changed {name.removesuffix('/tasks.json').removesuffix('/mine.sh')}, which"
     )
     assert not (project / name).exists()
-    (kept,) = (each for each in (project / ".ralph/logs/undone").rglob("*") if each.is_file())
+    (kept,) = undone(project)
     assert kept.read_text() == PLANTS[name]
 
 
@@ -102,7 +114,8 @@ def test_a_file_that_lost_its_mount_is_put_back_and_one_that_has_it_is_its_user_
     prompt = project / ".ralph/PROMPT.md"
     (line,) = said(project, tmp_path, lambda: replaced(prompt, "Do evil.\n"))
     assert (
-        ".ralph/PROMPT.md, which is not its to change: undone; what lay there is in .ralph/logs/undone/1-" in line
+        f".ralph/PROMPT.md, which is not its to change: undone; what lay there is in {record_of(project).parent}"
+        in line
     )
     assert prompt.read_text() == "Do it.\n"
     assert said(project, tmp_path, lambda: prompt.write_text("Do more.\n")) == []  # nobody in the box could
@@ -160,22 +173,19 @@ def test_bits_of_this_turn_are_cleared_and_pipes_where_git_reads_are_moved(proje
     old = project / "old"
     old.write_text("x")
     old.chmod(0o4755)
-    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    box = Box(project, Wishes(provider="bwrap"))
-    guard = box.guard(project / ".ralph/logs")
-    guard._since = os.stat(old).st_ctime_ns + 1
-    box.command(["true"], env)
-    (project / "bin").mkdir()
-    for name, mode in (("one", 0o4755), ("two", 0o2755), ("three", 0o755)):
-        (project / "bin" / name).write_text("x")
-        (project / "bin" / name).chmod(mode)
-    os.mkfifo(project / ".gitignore")
-    os.mkfifo(project / ".git/info/exclude-me")
-    os.mkfifo(project / "pipe")
-    lines = list(guard.after(2))
+
+    def plant() -> None:
+        (project / "bin").mkdir()
+        for name, mode in (("one", 0o4755), ("two", 0o2755), ("three", 0o755)):
+            (project / "bin" / name).write_text("x")
+            (project / "bin" / name).chmod(mode)
+        os.mkfifo(project / ".gitignore")
+        os.mkfifo(project / "pipe")
+
+    lines = said(project, tmp_path, plant)
     assert len([each for each in lines if "setuid or setgid bit of bin/" in each]) == 2
-    assert len([each for each in lines if "which git would read" in each]) == 2
-    assert len(lines) == 4
+    assert len([each for each in lines if "which is not its to change" in each]) == 1
+    assert len(lines) == 3
     assert {each.stat().st_mode & 0o7777 for each in (project / "bin").iterdir()} == {0o755}
     assert old.stat().st_mode & 0o7777 == 0o4755
 
@@ -232,7 +242,7 @@ def test_what_a_cli_believes_of_its_own_state_is_put_back_and_the_rest_stays(
         ("projects", "/p", "lastCost"),
     }
     assert found["numStartups"] == 4
-    (kept,) = (each for each in (project / ".ralph/logs/undone").rglob("*") if each.is_file())
+    (kept,) = undone(project)
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
@@ -252,15 +262,15 @@ def test_state_that_is_none_any_more_is_put_back_as_a_whole(project: Path, tmp_p
     state.parent.mkdir()
     state.write_text(json.dumps(STATE))
     env = {"CLAUDE_CONFIG_DIR": str(state.parent)}
-    assert len(said(project, tmp_path, lambda: state.write_text(text), "claude", **env)) == 1
+    assert len(said(project, tmp_path, lambda: state.write_text(text), "claude", more=env)) == 1
     assert json.loads(state.read_text()) == STATE
-    assert len(said(project, tmp_path, state.unlink, "claude", **env)) == 1
+    assert len(said(project, tmp_path, state.unlink, "claude", more=env)) == 1
 
     def link() -> None:
         state.unlink()
         state.symlink_to("x")
 
-    assert len(said(project, tmp_path, link, "claude", **env)) == 1
+    assert len(said(project, tmp_path, link, "claude", more=env)) == 1
     assert json.loads(state.read_text()) == STATE
 
 
@@ -269,55 +279,38 @@ def _run(folder: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("inner", ["dep", "deep/dep", "."])
-def test_a_repository_that_a_turn_makes_has_git_run_nothing(project: Path, tmp_path: Path, inner: str) -> None:
-    """Also that of the project, where it had none."""
+def test_a_repository_that_a_turn_makes_is_taken_out(project: Path, tmp_path: Path, inner: str) -> None:
+    """Also that of the project, where it had none; and one whose folder has another name, which git finds, too."""
     shutil.rmtree(project / ".git")
 
     def plant() -> None:
         folder = project / inner
         folder.mkdir(parents=True, exist_ok=True)
         _run(folder, "git", "init", "-q")
-        _run(folder, "git", "config", "core.fsmonitor", str(tmp_path / "evil"))
-        (folder / ".git/hooks/post-commit").write_text("#!/bin/sh\n")
-        (folder / ".git/hooks/post-commit").chmod(0o755)
-        (folder / ".git/commondir").write_text(".")
+        _run(folder, "git", "init", "-q", "--bare", "bare")
 
     lines = said(project, tmp_path, plant)
-    made = (f"{inner}/.git/{each}".removeprefix("./") for each in ("config", "hooks/post-commit", "commondir"))
-    assert {line.split(", by which git would go")[0] for line in lines} == {f"the turn had made {e}" for e in made}
-    _run(project / inner, "git", "status")
+    made = (f"{inner}/{each}".removeprefix("./") for each in (".git", "bare/HEAD", "bare/config", "bare/hooks"))
+    assert {line.split(", which")[0] for line in lines} == {f"the turn had changed {e}" for e in made}
 
 
-def test_a_repository_that_a_turn_clones_is_left_as_it_is(project: Path, tmp_path: Path) -> None:
+def test_repositories_that_a_turn_makes_are_left_where_the_user_lets_it(project: Path, tmp_path: Path) -> None:
     def honest() -> None:
         _run(project, "git", "-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x", "--allow-empty")
         _run(project, "git", "clone", "-q", ".", "deps/one")
         _run(project / "deps/one", "git", "worktree", "add", "-q", "../two")
-        _run(project / "deps/one", "git", "config", "submodule.x.update", "rebase")
 
-    assert said(project, tmp_path, honest) == []
-
-
-@pytest.mark.parametrize(
-    ("todo", "lines"), [("pick 1 x\n  exec touch marker\n", 1), ("x  make\n", 1), ("pick 1 x\n", 0)]
-)
-def test_no_rebase_is_left_with_commands_in_its_list(project: Path, tmp_path: Path, todo: str, lines: int) -> None:
-    def plant() -> None:
-        (project / ".git/rebase-merge").mkdir()
-        (project / ".git/rebase-merge/git-rebase-todo").write_text(todo)
-
-    assert len(said(project, tmp_path, plant)) == lines
-    assert (project / ".git/rebase-merge/git-rebase-todo").exists() is not bool(lines)
+    assert said(project, tmp_path, honest, allow=(".git",)) == []
 
 
 def test_no_link_in_a_cli_s_state_leads_the_host_to_what_is_the_user_s(project: Path, tmp_path: Path) -> None:
     state, mine = tmp_path / "home/.gemini", tmp_path / "home/mine"
     for each in (state, mine / "bin"):
         each.mkdir(parents=True)
-    (line,) = said(project, tmp_path, lambda: (state / "tmp").symlink_to(mine), "gemini")
-    assert "/.gemini/tmp, which is not its to change: undone" in line
+    (line,) = said(project, tmp_path, lambda: (state / "hooks").symlink_to(mine), "gemini")
+    assert "/.gemini/hooks, which is not its to change: undone" in line
     assert (mine / "bin").is_dir()
-    assert not os.path.lexists(state / "tmp")
+    assert not os.path.lexists(state / "hooks")
 
 
 def test_changed_files_that_have_a_name_elsewhere_are_told_of(project: Path, tmp_path: Path) -> None:
@@ -326,14 +319,12 @@ def test_changed_files_that_have_a_name_elsewhere_are_told_of(project: Path, tmp
         (project / name).write_text("x")
         os.link(project / name, (project if name == "mine" else tmp_path / "store") / "other")
         (tmp_path / "store/other").exists() and (tmp_path / "store/other").rename(tmp_path / "store" / name)
-    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    box = Box(project, Wishes(provider="bwrap"))
-    guard = box.guard(project / ".ralph/logs")
-    guard._since = os.stat(project / "idle").st_ctime_ns + 1
-    box.command(["true"], env)
-    for name in ("mine", "shared\x1b[2J"):
-        (project / name).write_text("evil")
-    (line,) = guard.after(1)
+
+    def write() -> None:
+        for name in ("mine", "shared\x1b[2J"):
+            (project / name).write_text("evil")
+
+    (line,) = said(project, tmp_path, write)
     assert line.endswith("1 file that changed, with another name (a hard link) outside of the box: shared [2J"), (
         line
     )
@@ -348,7 +339,7 @@ def test_names_that_nobody_can_print_are_shown_as_far_as_they_can_be(project: Pa
     lines = said(project, tmp_path, plant)
     assert len(lines) == 2
     assert not [each for line in lines for each in line if each < " "]
-    assert len([*(project / ".ralph/logs/undone").rglob(".git*")]) == 2
+    assert len([*record_of(project).parent.glob("undone/*/*-.git*")]) == 2
 
 
 def test_a_folder_that_is_too_large_to_keep_is_not_put_back_in_parts(project: Path, tmp_path: Path) -> None:
@@ -373,20 +364,22 @@ def test_what_has_no_copy_ends_the_loop(project: Path, tmp_path: Path) -> None:
 def test_what_git_s_configuration_names_in_the_work_tree_is_guarded(project: Path, tmp_path: Path) -> None:
     for name, value in {"core.hooksPath": ".githooks", "include.path": "../shared.config"}.items():
         subprocess.run(["git", "config", name, value], cwd=project, check=True)
+    filters = {
+        "filter.own.clean": "python3 './tools/clean.py' %f",
+        "alias.x": "!cd tools;sh x.sh",
+        "core.pager": "less",
+    }
+    for name, value in filters.items():
+        subprocess.run(["git", "config", name, value], cwd=project, check=True)
+    (project / "tools").mkdir()
+    (project / "tools/clean.py").touch()
     (project / ".githooks").mkdir()
     (project / "shared.config").write_text("[x]\ny = 1\n")
     (tmp_path / "home").mkdir()
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     policy = Box(project, Wishes(provider="bwrap")).contents([], env).policy
-    assert {str(project / ".githooks"), str(project / "shared.config")} <= set(policy.readonly)
-
-
-def test_what_git_has_is_found_in_a_folder_of_any_name(project: Path, tmp_path: Path) -> None:
-    odd = tmp_path / "a\n/b\n\x0b\u2028 -c"
-    odd.parent.mkdir()
-    project.rename(odd)
-    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-    assert str(odd / ".git/hooks") in Box(odd, Wishes(provider="bwrap")).contents([], env).policy.readonly
+    found = (str(project / each) for each in (".githooks", "shared.config", "tools/clean.py"))
+    assert {*found} <= {*policy.readonly}
 
 
 def test_what_makes_the_box_is_found_in_no_folder_of_the_project(project: Path) -> None:
@@ -425,40 +418,10 @@ def test_a_git_file_that_a_turn_plants_leads_into_no_other_repository(tmp_path: 
     plant = f"gitdir: {other}/.git\n"
     lines = said(project, tmp_path, lambda: (project / ".git").write_text(plant))
     assert len(lines) == 1, lines
-    assert lines[0].startswith("the turn had made .git, by which git would go: moved to ")
+    assert lines[0].startswith("the turn had changed .git, which is not its to change: undone")
     assert not (project / ".git").exists()
     (project / ".git").write_text(plant)  # one that was there before the loop
     contents = Box(project, Wishes(provider="bwrap")).contents(
         ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
     )
     assert not [each for each in contents.policy.writable if each.startswith(str(other))]
-
-
-def test_a_work_tree_and_a_submodule_have_the_folders_of_git_that_are_theirs(tmp_path: Path) -> None:
-    def git(*words: str | Path, cwd: Path = tmp_path) -> None:
-        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
-        subprocess.run(["git", *identity, *words], cwd=cwd, check=True, capture_output=True)
-
-    top, inner = tmp_path / "top", tmp_path / "inner"
-    for each in (top, inner):
-        git("init", "-q", each)
-        git("commit", "-q", "--allow-empty", "-m", "first", cwd=each)
-    git("submodule", "add", "-q", inner, "sub", cwd=top)
-    git("worktree", "add", "-q", tmp_path / "tree", cwd=top)
-    for project, folder in ((tmp_path / "tree", top / ".git"), (top / "sub", top / ".git/modules/sub")):
-        contents = Box(project, Wishes(provider="bwrap")).contents(
-            ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
-        )
-        assert str(folder) in contents.policy.writable, project
-
-
-def test_a_turn_that_makes_thousands_of_folders_of_submodules_is_told_of_and_not_waited_for(
-    tmp_path: Path,
-) -> None:
-    subprocess.run(["git", "init", "-q", tmp_path / "work"], check=True)
-    for number in range(2_100):
-        (tmp_path / f"work/.git/modules/{number}").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match=r"\.git/modules: more than 2000 folders.*\n  next: remove"):
-        Box(tmp_path / "work", Wishes(provider="bwrap")).contents(
-            ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
-        )

@@ -35,7 +35,9 @@ def project(tmp_path: Path) -> Project:
     """One whose commit hook, which lies in the work tree, tries to leave a mark outside of it."""
     made = Project(tmp_path / "project")
     made.cli("claude", _CLI)
-    made.write(".githooks/pre-commit", f"#!/bin/bash\necho hook > {tmp_path}/mark; echo ran >> hook-ran\n", 0o755)
+    made.write(
+        ".githooks/pre-commit", f"#!/bin/bash\necho hook > {tmp_path}/mark; (echo ran; env) >> hook-ran\n", 0o755
+    )
     made.write("@fix_plan.md", "- [ ] one\n")
     made.write("PROMPT.md", "Do it.\n")
     made.repository()
@@ -48,9 +50,13 @@ def project(tmp_path: Path) -> Project:
 
 def test_a_checkpoint_s_hooks_are_in_the_box(project: Project, tmp_path: Path) -> None:
     words = ("--sandbox", "bwrap", "--max-iterations", "1", "--driver", "claude-code")
-    done = project.run("wiggum", "start", "Do it", *words)
+    pair = {"GIT_CONFIG_KEY_0": "http.extraHeader", "GIT_CONFIG_VALUE_0": "Authorization: TOKEN"}
+    secrets = {"GIT_CONFIG_COUNT": "1", **pair, "GIT_ASKPASS": "TOKEN", "GIT_AUTHOR_NAME": "Zoë"}
+    done = project.run("wiggum", "start", "Do it", *words, **secrets)
     assert "ralph: checkpoint iteration 1" in _git(project, "log", "--format=%s"), done.stderr
-    assert (project.folder / "hook-ran").exists()
+    seen = (project.folder / "hook-ran").read_text()
+    assert "GIT_AUTHOR_NAME=Zoë" in seen
+    assert "TOKEN" not in seen
     assert not (tmp_path / "mark").exists()
 
 

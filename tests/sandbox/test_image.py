@@ -86,7 +86,7 @@ def test_a_driver_or_another_name_of_the_program_is_its_cli_and_more_goes_in(tmp
 @pytest.mark.parametrize(
     ("words", "said", "step"),
     [
-        (["clade"], "clade: there is no such CLI. Did you mean claude?", "one of amp, claude, "),
+        (["clade"], "clade: there is no such CLI. Did you mean claude?", "one of agy, amp, claude, "),
         (["cursor-agent"], "npm has no package of Cursor CLI", "make one by hand"),
         (["claude", "--base", "x\nRUN y"], "'x\\nRUN y' is no name of an image", "correct it"),
         (["claude", "--tag", "a b"], "'a b' is no name of an image", "correct it"),

@@ -30,13 +30,14 @@ SETUPS = {
     "bmalph": {
         ".ralph/PROMPT.md": "Do it.\n",
         ".ralph/@fix_plan.md": "- [ ] one\n",
-        ".ralph/.ralphrc": 'TEST_COMMAND="echo gate > .git/hooks/pre-commit; ls ~/.claude; exit 1"\n',
+        ".ralph/.ralphrc": 'TEST_COMMAND="echo gate > .ralph/.ralphrc; ls ~/.claude; exit 1"\n',
     },
 }
 _CLI = """
 [[ $1 == --version ]] && { echo 2.1.0; exit; }
-for each in PROMPT.md .ralph/PROMPT.md .ralph/status.json .git/hooks/pre-commit .ralphrc .ralph/.ralphrc; do
-    [[ -e $each || $each == .git/* ]] && (echo planted >> "$each") 2>&- && echo "$each"
+echo planted > .git/hooks/pre-commit
+for each in PROMPT.md .ralph/PROMPT.md .ralph/status.json .ralphrc .ralph/.ralphrc; do
+    [[ -e $each ]] && (echo planted >> "$each") 2>&- && echo "$each"
 done > got-in
 [[ -e .ralph/fix_plan.md ]] && echo '- [x] one' > .ralph/fix_plan.md
 echo done

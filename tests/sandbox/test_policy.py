@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import pwd
 import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.sandbox import bwrap
+from bridge.sandbox import bwrap, containers
 from bridge.sandbox.contents import Git, compose, home_of
-from bridge.sandbox.policy import Policy
+from bridge.sandbox.names import found_behind, guarded_names
+from bridge.sandbox.policy import Mounted, Policy
 from bridge.sandbox.settings import Wishes, wishes
+from bridge.sandbox.temporary import keep_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,25 +53,93 @@ def composed(home: Path, wanted: Wishes | None = None, **env: str):  # type: ign
     work = home / "work"
     return compose(
         work, wanted or Wishes(provider="bwrap"), programs=["claude"], env=environment(home, **env),
-        protected=("loop.sh", ".ralph/logs"), git=Git((str(work / ".git"),), str(work)),
+        protected=("loop.sh", ".ralph/logs"),
+        git=Git((str(work / ".git"),), str(work), mounts=(Mounted("/state/git", f"{work}/.git", writable=True),)),
     )  # fmt: skip
 
 
-def test_the_project_git_and_the_clis_state_can_be_written(home: Path) -> None:
+def test_pipes_of_this_program_are_in_no_box(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe with a name, by which hooks are called out here, can be written to where all else is read-only."""
+    (home / "shown/tmp").mkdir(parents=True)
+    (home / "work/tmp").mkdir()
+    for folder in ("work/tmp", "shown/tmp"):
+        monkeypatch.setattr("tempfile.tempdir", str(home / folder))
+        policy = composed(home, Wishes(provider="bwrap", read=(str(home / "shown"),))).policy
+        words = bwrap.command(policy, ["true"])
+        assert words[words.index(str(home / folder)) - 1] == "--tmpfs"
+    monkeypatch.setattr("tempfile.tempdir", str(home / "work"))
+    with pytest.raises(ConfigurationError, match="set TMPDIR to a folder of its own"):
+        composed(home)
+    for path in (home / "work", home / "work/tmp", home):
+        monkeypatch.setattr("tempfile.tempdir", str(path))
+        keep_apart(home / "work")
+        assert tempfile.gettempdir() in ("/tmp", "/var/tmp")
+
+
+def test_what_settings_of_clis_run_is_guarded_whatever_its_name(home: Path) -> None:
+    files = (".claude/line", ".claude/tools/hook.ts", ".claude/srv.mjs", "work/fmt", "work/own", "work/code.mjs")
+    for name in files:
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text("x")
+    hook = {"hooks": {"Stop": [{"hooks": [{"command": 'bun "$HOME"/.claude/tools/hook.ts --quiet'}]}]}}
+    servers = {"mcpServers": {"x": {"command": "node", "args": [str(home / ".claude/srv.mjs")]}}}
+    (home / ".claude/settings.json").write_text(
+        json.dumps({"statusLine": {"command": "~/.claude/line; date"}, **hook})
+    )
+    (home / ".claude.json").write_text(json.dumps({"projects": {"/p": servers}}))
+    own = {"hooks": {"Stop": [{"hooks": [{"command": '"$CLAUDE_PROJECT_DIR"/fmt && ${CLAUDE_PROJECT_DIR}/own'}]}]}}
+    (home / "work/.claude/settings.json").write_text(json.dumps(own))
+    server = {"mcpServers": {"x": {"command": "node", "args": ["code.mjs"]}}}  # the project's own code
+    (home / "work/.mcp.json").write_text(json.dumps(server))
+    found = composed(home, Wishes(provider="bwrap", allow=("own",)))
+    expected = {str(home / name) for name in files[:4]}
+    assert {str(home / name) for name in files} & {*found.guarded} == expected
+    assert expected <= {*found.policy.readonly}
+    (home / "work/.claude/settings.json").write_text("[" * 100_000)
+    assert str(home / "work/fmt") not in composed(home).guarded
+
+
+def test_the_project_and_the_clis_state_can_be_written_and_gits_folder_is_another(home: Path) -> None:
     policy = composed(home).policy
-    assert {str(home / name) for name in ("work", "work/.git", ".claude", ".claude.json")} <= {*policy.writable}
+    assert {str(home / name) for name in ("work", ".claude", ".claude.json")} <= {*policy.writable}
+    assert ("/state/git", str(home / "work/.git"), True) in policy.mounts
+    line = bwrap.command(policy, ["claude"])
+    at = line.index("/state/git")
+    assert line[at - 1 : at + 2] == ["--bind", "/state/git", str(home / "work/.git")]
+    for client in ("docker", "podman"):
+        words = containers.command(policy, ["claude"], client=client, name="n", user="")
+        assert f"type=bind,source=/state/git,target={home / 'work/.git'}" in words
 
 
 def test_what_the_host_or_the_user_runs_later_can_only_be_read_or_is_looked_for(home: Path) -> None:
     found = composed(home)
-    there = ("work/.git/hooks", "work/.git/config", "work/.mcp.json", ".claude/settings.json")
+    there = ("work/.mcp.json", ".claude/settings.json")
     assert {str(home / name) for name in there} <= {*found.policy.readonly}
-    absent = ("work/loop.sh", "work/.envrc", "work/.vscode", "work/.git/commondir", "work/.claude/settings.json")
-    assert {str(home / name) for name in absent} <= {*found.absent}
+    assert str(home / "work/loop.sh") in found.guarded
+    names = [guarded_names()]
+    for name in (".envrc", ".vscode", ".cargo/config.toml"):  # not there yet: by name, in all of the tree
+        behind = names
+        for part in name.split("/"):
+            behind = found_behind(behind, part)
+        assert any(each.ends for each in behind), name
+    assert found.trees == (str(home / "work"),)
 
 
 def test_folders_of_what_is_protected_are_mount_points_so_that_nobody_renames_them(home: Path) -> None:
-    assert {str(home / "work/.claude"), str(home / "work/.git")} <= {*composed(home).policy.writable}
+    (home / "work/.claude/hooks").mkdir()
+    assert str(home / "work/.claude") in composed(home).policy.writable
+
+
+def test_what_a_loop_replaces_while_a_turn_runs_is_guarded_and_no_mount(home: Path) -> None:
+    """Else a box that is being made then fails."""
+    (home / "work/.ralph").mkdir(exist_ok=True)
+    for name in ("progress.json", "other.json"):
+        (home / "work/.ralph" / name).write_text("{}")
+    names = (".ralph/progress.json", ".ralph/other.json")
+    found = compose(home / "work", Wishes(), programs=[], env=environment(home), protected=names)
+    paths = [str(home / "work" / each) for each in names]
+    assert [each for each in paths if each in found.guarded] == paths
+    assert [each for each in paths if each in found.policy.readonly] == paths[1:]
 
 
 def test_no_repository_of_the_agents_own_makes_more_of_this_machine_seen(home: Path) -> None:
@@ -90,19 +162,24 @@ def test_what_a_cli_remembers_is_kept_from_its_first_turn_on(home: Path) -> None
     """Else its session is gone with the turn; and what it makes by itself at each start would look planted."""
     shutil.rmtree(home / ".claude")
     found = composed(home)
-    swarms = str(home / "work/.git/ralph-bridge")
-    assert found.missing == (str(home / ".claude"), str(home / ".claude/plugins"), swarms)
+    sessions = str(home / ".claude/projects")
+    made = {str(home / ".claude"), str(home / ".claude/plugins")}
+    assert made | {sessions, sessions + "/" + str(home / "work").replace("/", "-").replace("_", "-")} <= {
+        *found.missing
+    }
     assert str(home / ".claude") in found.policy.writable
     assert str(home / ".claude/plugins") in found.policy.readonly
-    assert not {*found.missing} & {*found.absent}
     assert not (home / ".claude").exists(), "nothing is made by looking"
     elsewhere = composed(home, CLAUDE_CONFIG_DIR=str(home / "elsewhere")).missing
-    assert elsewhere == (str(home / "elsewhere"), str(home / "elsewhere/plugins"), swarms)
+    assert {str(home / "elsewhere"), str(home / "elsewhere/plugins"), str(home / "elsewhere/projects")} <= {
+        *elsewhere
+    }
+    assert not [each for each in elsewhere if each.startswith(str(home / ".claude"))]
 
 
 def test_gits_identity_is_known_to_clis_that_read_no_configuration_of_the_users(home: Path) -> None:
     work = home / "work"
-    git = Git((str(work / ".git"),), str(work), identity={"user.name": "A B", "user.email": "a@b"})
+    git = Git((str(work / ".git"),), str(work), settings={"user.name": "A B", "user.email": "a@b"})
     env = compose(work, Wishes(provider="bwrap"), programs=["gemini"], env=environment(home), git=git).policy.env
     assert [env[f"GIT_CONFIG_{each}"] for each in ("COUNT", "KEY_0", "VALUE_0", "KEY_1")] == [
         "4", "user.name", "A B", "user.email",
@@ -117,9 +194,8 @@ def test_a_folder_of_path_that_holds_the_home_is_not_let_in(home: Path) -> None:
 def test_the_rest_of_the_home_is_not_there(home: Path) -> None:
     policy = composed(home).policy
     mounted = {*policy.system, *policy.readable, *policy.writable}
-    hidden = [str(home / name) for name in (".ssh", ".netrc", "other", "other/project", ".config")]
+    hidden = [str(home / name) for name in (".ssh", ".netrc", "other", "other/project", ".config", ".gitconfig")]
     assert not [each for each in hidden if any(each == path or each.startswith(f"{path}/") for path in mounted)]
-    assert str(home / ".gitconfig") in policy.readable
 
 
 def test_the_environment_is_what_is_named_and_no_more(home: Path) -> None:
@@ -164,11 +240,12 @@ def test_where_home_is_no_folder_it_is_that_of_the_systems_list(home: str) -> No
 
 
 def test_bubblewrap_mounts_deeper_paths_later_and_hides_the_network_when_asked(home: Path) -> None:
+    (home / "work/.claude/hooks").mkdir()
     policy = composed(home, Wishes(provider="bwrap", network="off")).policy
     line = bwrap.command(policy, ["claude", "-p", "x"])
-    at = [line.index(str(home / name)) for name in ("work", "work/.git", "work/.git/hooks")]
+    at = [line.index(str(home / name)) for name in ("work", "work/.claude", "work/.mcp.json")]
     assert at == sorted(at)
-    assert line[line.index(str(home / "work/.git/hooks")) - 1] == "--ro-bind"
+    assert line[line.index(str(home / "work/.mcp.json")) - 1] == "--ro-bind"
     assert "--unshare-net" in line
     assert line[-3:] == ["claude", "-p", "x"]
 
@@ -260,8 +337,8 @@ def test_an_image_is_for_containers_alone(tmp_path: Path) -> None:
 
 
 def test_the_state_that_every_loop_keeps_is_written_to_by_none_of_its_turns(tmp_path: Path) -> None:
-    from bridge.loop import lock, review, runs, store
+    from bridge.loop import findings, lock, runs, store
     from bridge.setups.dot_ralph.folder import locate, protected
 
-    kept = {f".ralph/{name}" for name in (runs.FILE, lock.FILE, store.CREW, store.REVIEW, review.FINDINGS)}
+    kept = {f".ralph/{name}" for name in (runs.FILE, lock.FILE, store.CREW, store.REVIEW, findings.FINDINGS)}
     assert kept <= {*protected(locate(tmp_path))}

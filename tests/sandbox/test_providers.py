@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ import pytest
 from bridge.files import write_atomic
 from bridge.process.ask import ask
 from bridge.process.program import Graces, Program
+from bridge.shell.shell import Shell
 from tests import command
 from tests.command import MAIN
 from tests.examples import until
@@ -132,6 +134,30 @@ def test_programs_of_temporary_folders_run_and_folders_of_the_home_can_be_made(c
         "mkdir -p ~/.cache/a ~/.local/x && echo made"
     )
     assert ran.text.split() == ["ran", "made"], ran.err
+
+
+def test_no_bash_out_here_can_be_written_to(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The living bash, in which hooks run out here, reads its requests from a pipe that has a name."""
+    temporary = tempfile.mkdtemp(prefix="rb-", dir="/tmp")
+    try:
+        monkeypatch.setattr("tempfile.tempdir", temporary)
+        with Shell() as shell:
+            shell.call("true")
+            canary = place.home.parent / "canary"
+            request = f"\\036\\037;printf x > '{canary}';:\\0"
+            place.turn(f'for q in {temporary}/*/q; do printf "{request}" 1<> "$q"; done; sleep 0.3')
+            assert not canary.exists()
+            assert shell.call("true").ok
+    finally:
+        shutil.rmtree(temporary)
+
+
+def test_in_srt_temporary_files_can_be_made_and_its_proxy_answers(
+    place_for: Callable[[Provider], Place],
+) -> None:
+    place = place_for("srt").wants(network=("api.example.com",))
+    ran = place.turn('touch "$TMPDIR/x" /tmp/x && echo made; curl -s -m 20 http://elsewhere.example/')
+    assert ran.text.startswith("made\nConnection blocked"), ran.err
 
 
 @pytest.mark.parametrize("provider", ["bwrap", *CONTAINERS])

@@ -1,4 +1,5 @@
-"""The original scripts of setups: from the folder RALPH_BRIDGE_ORIGINALS, or fetched by tests marked `real`."""
+"""The original scripts of setups: from the folder RALPH_BRIDGE_ORIGINALS or that of the corpus, or fetched by tests
+marked `real`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine import NO_ORIGINAL
+from tests.setups.bash_oracle import corpus
 
 SOURCES = ["folder", pytest.param("fetched", marks=pytest.mark.real)]
 """Parameters of a test that compares."""
@@ -22,9 +24,12 @@ def original(source: str, owner: str, name: str, script: str, scratch: Path) -> 
         done = subprocess.run(clone, capture_output=True, text=True, timeout=120, check=False)
         found = [scratch] if done.returncode == 0 else []
     else:
-        folder = Path(os.environ.get("RALPH_BRIDGE_ORIGINALS", "/nowhere"))
+        named, common = os.environ.get("RALPH_BRIDGE_ORIGINALS"), corpus()
+        folders = [Path(named)] if named else []
+        folders += [common / "originals"] if common is not None else []
         full = f"{owner}+{name}"
-        found = [folder / each for each in (owner, name, full, f"{owner}/{name}", f"{owner}/{full}")]
+        ways = (owner, name, full, f"{owner}/{name}", f"{owner}/{full}")
+        found = [folder / each for folder in folders for each in ways]
     there = [each for each in found if (each / script).is_file()]
     if not there:
         pytest.skip(NO_ORIGINAL)

@@ -50,11 +50,12 @@ def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Project) -> Non
     notice = loops.kept / "notice"
     loops.env["RALPH_BRIDGE_NOTIFY"] = f"cat >> {notice}"
     status, said = ended(loops)
-    assert loops.begun() == 2, said
+    times = 1 if loops.example.scripted else 2
+    assert loops.begun() == times, said
     assert status == loops.example.refused, said
-    assert said.count(_WORDS) >= 2, said
+    assert said.count(_WORDS) >= times, said
     assert _WORDS in said.splitlines()[-1]
-    assert "it is tried once more" in said
+    assert ("it is tried once more" in said) is (times == 2)
     told = json.loads(notice.read_text().splitlines()[-1])
     assert (told["event"], told["reason"]) == ("ended", "key_refused")
     assert _WORDS in told["detail"]
@@ -64,7 +65,7 @@ def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Project) -> Non
         assert _WORDS in " ".join(loops.run(*words).stdout.split()), words
     lines = [line for path in loops.path.rglob("turns.jsonl") for line in path.read_text().splitlines()]
     records = [json.loads(line) for line in lines]
-    assert [each["permanent"] for each in records] == ["key_refused"] * 2
+    assert [each["permanent"] for each in records] == ["key_refused"] * times
     schema = json.loads((Path(__file__).resolve().parents[2] / "docs" / "turn-record.schema.json").read_text())
     for each in records:
         jsonschema.validate(each, schema)
@@ -73,6 +74,9 @@ def test_a_refused_key_ends_the_loop_after_one_repetition(loops: Project) -> Non
 def test_a_key_that_is_renewed_meanwhile_is_no_end(loops: Project) -> None:
     loops.done_after(refused(loops))
     status, said = ended(loops)
+    if loops.example.scripted:  # the night is over at the first one
+        assert (loops.begun(), status) == (1, loops.example.refused), said
+        return
     assert (loops.begun(), status) == (3 if loops.example.twice else 2, 0), said  # it wants to hear it twice
 
 

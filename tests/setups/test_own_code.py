@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.examples import MakeProject, Project
 
 ROOMS = {name: path.rsplit(".", 1)[0] for name, path in KINDS.items()}
-RECOGNISING = {"", ".kind", ".layout", ".detect"}
+RECOGNISING = {"", ".kind", ".layout", ".detect", ".which", ".calls", ".past_path", ".reading", ".tree"}
 """Modules of a kind that tell whose a project is."""
 CODE = """\
 import atexit, sys

@@ -67,7 +67,7 @@ def test_none_running_and_ended(loops: Project) -> None:
 
 
 def test_waiting_for_a_repetition_and_ended_by_hand(loops: Project) -> None:
-    loops.done_after("say no; exit 1")
+    loops.done_after("say 'API Error: 529 Overloaded' true; exit 1")
     loop = loops.loop("--retry-delay", "100")
     seen = loops.status_when(lambda seen: seen["state"] == "waiting")
     assert (seen["running"], seen["waiting"]["reason"], seen["turn"]) == (True, "retry", 1)

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.clis import known_clis
+from bridge.json_ready import ready
+from bridge.loop import events
+from bridge.loop.events import LoopEnded, LoopEvent
+from bridge.loop.findings import Opinion
+from bridge.loop.outcome import Outcome
+from bridge.loop.plan import Plan
+from bridge.loop.policy import GO_ON
+from bridge.loop.records import NO_TURNS, TurnRecord
+from bridge.options import UNITS
 from bridge.setups import kinds
 from bridge.setups.options import OPTIONS
+from bridge.swarm.single import PullRequestSeen, WorkEnded
+from bridge.tasks.model import Task
+from bridge.tasks.series import TaskLoopEnded, TaskLoopStarted
+from bridge.turn.check import Checked
+from bridge.turn.tool import event_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bridge.setups.settings import SettingKey
 
@@ -35,11 +50,14 @@ def options_table() -> str:
     for name, option in OPTIONS.items():
         homes = [kind.name for kind in kinds().values() if name in kind.options]
         words = option.flag.replace("/", "`, `") or {"settings": "--set", "words": "WORDS"}.get(name, "")
+        is_duration = option.unit in UNITS
         least = f" from {option.least:g}" if option.least is not None else ""
         least = f" above {option.above:g}" if option.above is not None else least
         row = (
             f"`{words}`" if words else "",
-            f"`{name}`: {option.type}{least}" if option.python else "",
+            f"`{name}`: {option.unit if is_duration else option.type}{least}{', or a timedelta' * is_duration}"
+            if option.python
+            else "",
             ", ".join(homes) if name in special else "all",
             option.help,
         )
@@ -81,7 +99,42 @@ def _as_given(spellings: Sequence[str]) -> str:
     return f"`{spellings[0]}{'' if spellings[0].endswith('=') else ' '}…`" if spellings else ""
 
 
-TABLES = {"options.md": options_table, "models.md": models_table} | {
+_UNSEEN = {"CrewStands", "LoopInterrupted", "ReviewStands", "RunNote", "RunOpened", "TasksStand", "TurnPrepared"}
+_VALUES: dict[str, object] = {
+    "decision": GO_ON,
+    "outcome": Outcome(),
+    "turn": TurnRecord(turn=1, began=0.0, seconds=0.0, result="success"),
+    "totals": NO_TURNS,
+    "plan": Plan(0, 0, None),
+    "checked": Checked(0, "", 0.0),
+    "opinion": Opinion(()),
+    "task": Task("", "", ""),
+}
+
+
+def events_table() -> str:
+    """Events and what is in them, with the first sentence that their classes say of them."""
+    rows = ["| `event` | | its fields |", "|---|---|---|"]
+    kinds_of = [each for each in vars(events).values() if isinstance(each, type) and issubclass(each, LoopEvent)]
+    seen = {each.__name__: each for each in (*kinds_of, TaskLoopStarted, TaskLoopEnded, WorkEnded, PullRequestSeen)}
+    for name, kind in seen.items():
+        if kind is LoopEvent or name in _UNSEEN | {"TurnRecorded"}:
+            continue
+        names = [each.name for each in fields(kind) if each.name != "state"]
+        if kind is LoopEnded:
+            names = ["exit_code" if each == "status" else each for each in names]
+        about = (kind.__doc__ or "").split("\n\n")[0].replace("``", "`").replace("\n", " ").strip()
+        rows.append(f"| `{event_name(kind)}` | {' '.join(about.split())} | {_listed(names)} |")
+    rows += ["", "What has fields itself:", "", "| value | its fields |", "|---|---|"]
+    rows += [f"| `{name}` | {_listed(ready(value))} |" for name, value in _VALUES.items()]
+    return "\n".join(rows)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+TABLES = {"options.md": options_table, "models.md": models_table, "events.md": events_table} | {
     page: lambda name=name: settings_table(kinds()[name].settings())  # type: ignore[misc]
     for name, page in PAGES.items()
 }

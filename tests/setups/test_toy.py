@@ -83,6 +83,7 @@ class Toy:
             "PATH": f"{programs}:{mine['PATH']}",
             "PYTHONPATH": f"{site}:{ROOT}",
             "RALPH_BRIDGE_PAUSE_SECONDS": "0",
+            "RALPH_BRIDGE_RUN_PROJECT_CODE": "1",
             "RALPH_BRIDGE_KILL_GRACE_SECONDS": "0.5",
             "GIT_AUTHOR_NAME": "t",
             "GIT_AUTHOR_EMAIL": "t@example.org",

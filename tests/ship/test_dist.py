@@ -88,7 +88,7 @@ def test_the_wheel_holds_the_package_and_what_it_reads(dist: Dist) -> None:
         [metadata] = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
         about = Parser().parsestr(wheel.read(metadata).decode())
     shipped = {f"bridge/_shipped/{name}" for name in known_to_git(*SHIPPED)}
-    assert names == known_to_git("bridge") | shipped
+    assert names == known_to_git("bridge", "ralph_bridge_pytest.py") | shipped
     assert (about["Name"], about["Version"], about["Requires-Python"]) == ("ralph-bridge", __version__, ">=3.11")
     assert about["License-Expression"] == "GPL-3.0-or-later"
     assert {"features", "report", "notify"} <= set(about.get_all("Provides-Extra", []))
@@ -97,7 +97,9 @@ def test_the_wheel_holds_the_package_and_what_it_reads(dist: Dist) -> None:
 def test_the_sdist_holds_what_the_wheel_is_made_of(dist: Dist) -> None:
     with tarfile.open(dist.sdist) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    wanted = known_to_git("bridge", "docs", *SHIPPED, "*.md", "LICENSE", "pyproject.toml", ".gitignore")
+    wanted = known_to_git(
+        "bridge", "ralph_bridge_pytest.py", "docs", *SHIPPED, "*.md", "LICENSE", "pyproject.toml", ".gitignore"
+    )
     meant = {name for name in wanted if "/" not in name or not name.startswith((".", "tests/", "vendor/README"))}
     assert names - meant == {"PKG-INFO"}
     assert {name for name in meant - names if not name.endswith(".md")} == set()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-FILES = [*WORKFLOWS, ROOT / "action.yml"]
+FILES = [*WORKFLOWS, ROOT / "action.yml", ROOT / "run" / "action.yml"]
 PROGRAMS = Path(sys.executable).parent
 
 
@@ -45,7 +45,7 @@ def scripts() -> Iterator[Any]:
 
 
 def test_they_have_the_form_that_github_reads() -> None:
-    lint("check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml")
+    lint("check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml", "run/action.yml")
     lint("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS))
 
 

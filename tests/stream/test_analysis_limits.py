@@ -181,7 +181,7 @@ def test_a_limit_that_the_run_got_over_is_none() -> None:
         ("resets 12:30 PM", "2026-11-21T12:30Z"),
         ("resets at 16:47", "2026-11-20T16:47Z"),
         ("resets 6pm (Europe/Berlin)", "2026-11-20T17:00Z"),
-        ("resets 6pm (Nowhere/Town)", "2026-11-20T18:00Z"),
+        ("resets 1:45pm (UTC)", "2026-11-20T13:45Z"),  # the limit holds on past the time that it names
         ("resets Nov 23, 4pm (UTC)", "2026-11-23T16:00Z"),
         ("resets Jan 2 at 4pm", "2027-01-02T16:00Z"),
         ("try again at Nov 22nd, 2026 4:47 PM", "2026-11-22T16:47Z"),
@@ -195,6 +195,32 @@ def test_a_limit_that_the_run_got_over_is_none() -> None:
 )
 def test_D12_reset_times(text: str, wanted: str) -> None:  # noqa: N802
     assert reset_time(text, NOW) == at(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("resets 2:30am (Europe/Berlin)", "2026-10-25T01:30Z"),  # the second 2:30 of that night
+        ("resets 3:30am (Europe/Berlin)", "2026-10-25T02:30Z"),
+    ],
+)
+def test_a_reset_in_the_night_when_clocks_are_set_back(text: str, wanted: str) -> None:
+    assert reset_time(text, datetime(2026, 10, 25, 0, 50, tzinfo=UTC) + timedelta(hours=0.5)) == at(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("You've hit your session limit \u00b7 resets 11pm", "five_hour"),  # 9 hours from now, without a zone
+        ("You've hit your session limit \u00b7 resets 4pm (Nowhere/Town)", "five_hour"),
+        ("Usage limit reached for 5 hour. Your limit will reset at 2026-11-20 22:30:00", "five_hour"),
+        ("You've hit your weekly limit \u00b7 resets Dec 24 at 9am", "weekly"),
+    ],
+)
+def test_a_time_that_can_not_be_true_is_unknown(text: str, kind: str) -> None:
+    found = find_limit([text], NOW)
+    assert found is not None
+    assert (found.kind, found.resets_at, found.exact) == (kind, None, False)
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_the_words_come_out_of_nested_json() -> None:
 
 def test_a_cli_that_prints_its_trouble_as_text() -> None:
     assert reason("Not logged in · Please run /login\n") is R.NOT_LOGGED_IN
-    assert reason("Not logged in · Please run /login\n", exit_status=0) is None
+    assert reason("Not logged in · Please run /login\n", exit_status=0) is PermanentReason.NOT_LOGGED_IN
 
 
 @pytest.mark.parametrize(
@@ -263,3 +263,47 @@ def test_nothing_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     wall = json.dumps({"error": "x " * 200_000 + "{" * 5000})
     assert reason("", stderr=(wall + "\n" + "model " * 100_000).encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("Failed to authenticate: OAuth session expired and could not be refreshed", "not_logged_in"),
+        ("Failed to authenticate: this login reached its time limit \u00b7 Sign in again", "not_logged_in"),
+        ("You're out of usage credits", "no_credit"),
+        ("API Error: 403 account_on_hold", "subscription_ended"),
+        ("API Error: 403 verification_required", "no_access"),
+        ("Your seat type doesn't include usage", "no_access"),
+        ("[API Error: 401 invalid x-api-key]", "key_refused"),
+    ],
+)
+@pytest.mark.parametrize("status", [0, 1])
+@pytest.mark.parametrize("shape", ["document", "stream", "text"])
+def test_words_of_failures_for_good_in_each_form(words: str, reason: str, status: int, shape: str) -> None:
+    result = {"type": "result", "subtype": "success", "is_error": True, "result": words, "session_id": "s"}
+    init = {"type": "system", "subtype": "init", "session_id": "s", "tools": []}
+    lines: list[object] = {"document": [result], "stream": [init, result]}.get(shape, [])  # type: ignore[assignment]
+    output = "".join(json.dumps(line) + "\n" for line in lines) or f"{words}\n"
+    facts = RunFacts(now=datetime(2026, 11, 20, tzinfo=UTC), exit_status=status)
+    found = analyze([output.encode()], facts)
+    assert found.is_error
+    assert found.permanent is not None
+    assert found.permanent.reason == reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All done. API errors are handled now.\n",
+        "Rate limits are handled now.\n",
+        "Rate limiting works.\n",
+        "429 tests pass.\n",
+        "429 responses are tried again.\n",
+        "Too many requests are answered with 429.\n",
+        "I wrote the handler for `API Error: 401`.\n",
+        "API Error: 401 is what the server says.\n\nI mended the test, all is green.\n",
+    ],
+)
+def test_an_answer_is_no_report_of_failure(text: str) -> None:
+    found = analyze([text.encode()], RunFacts(now=datetime(2026, 11, 20, tzinfo=UTC), exit_status=0))
+    assert (found.is_error, found.permanent) == (False, None)

@@ -54,6 +54,8 @@ main()
 """
 SNARKTANK = """#!/bin/bash
 SCRIPT_DIR="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+LOG="$SCRIPT_DIR/progress.txt"
+[ -f "$LOG" ] || printf '# Ralph Progress Log\\nStarted: %s\\n---\\n' "$(date)" > "$LOG"
 for i in $(seq 1 10); do
   claude --dangerously-skip-permissions --print < "$SCRIPT_DIR/CLAUDE.md"
 done

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from tests import command
-from tests.command import MAIN, ROOT
+from tests.command import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,14 +81,8 @@ class Project:
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start it as a process of its own."""
         with open(self.notes / "out", "ab") as out, open(self.notes / "err", "ab") as err:
-            return subprocess.Popen(
-                [*MAIN, "swarm", *words],
-                cwd=self.path,
-                env=self.env,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
+            return command.start(
+                ["swarm", *words], cwd=self.path, env=self.env, stdout=out, stderr=err, start_new_session=True
             )
 
     def seen(self, *words: str) -> dict[str, Any]:

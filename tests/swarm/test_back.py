@@ -13,7 +13,7 @@ def test_a_file_is_ticked_for_what_is_merged_when_that_is_asked_for(project: Pro
     todo = project.write("../todo.md", text)
     assert project.swarm("run", "--from", f"plan:{todo}").returncode == 1
     assert todo.read_text() == text
-    assert project.swarm("run", "--from", f"plan:{todo}", "--write-back", "close").returncode == 1
+    assert project.swarm("run", "--from", f"plan:{todo}", "--write-back", "close", "--again").returncode == 1
     assert todo.read_text() == text.replace("[ ] one", "[x] one")
     assert [each["said"] for each in project.seen()["tasks"]] == ["done", "failed"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -104,8 +105,12 @@ def test_stop_now_and_stop_soon(project: Project) -> None:
     assert project.swarm("stop").returncode == 1
 
 
+ONCE = f'if [ ! -e "$NOTES/holding" ]; then {HOLD}; fi'
+"""It never ends the first time, and at once the second."""
+
+
 def test_the_host_is_killed(project: Project) -> None:
-    project.plan(f"one: echo precious > one.txt; {HOLD}", "two: echo 2 > two.txt")
+    project.plan(f"one: echo precious > one.txt; {ONCE}", "two: echo 2 > two.txt")
     host = project.start("run", "-j", "1")
     until(lambda: (project.notes / "holding").exists())
     assert project.swarm("resume").returncode == 4, "it is at work"
@@ -114,11 +119,21 @@ def test_the_host_is_killed(project: Project) -> None:
     nothing_runs(project)
     assert project.refs_hold("precious"), "the worker has saved before it ended"
     assert project.seen()["state"] == "killed"
-    assert project.seen()["tasks"][0]["step"] == "lost"
+    (record,) = (project.path / ".git/ralph-bridge/swarm").glob("*/swarm.json")
+    asleep = 10_000.0  # as if all of it had been so long ago
+    for path in (record, record.with_name("changes.jsonl"), *record.parent.glob("tasks/*/events.jsonl")):
+        path.write_text(
+            re.sub(r'("(?:at|began)":) ?(\d+\.\d+)', lambda t: f"{t[1]}{float(t[2]) - asleep}", path.read_text())
+        )
+        os.utime(path, (time.time() - asleep, time.time() - asleep))
+    seen = project.seen()["tasks"][0]
+    assert (seen["step"], seen["seconds"] < 1000) == ("interrupted", True)
     done = project.swarm("resume")
-    assert done.returncode == 1
-    assert project.outcomes() == {"one": "lost", "two": "merged"}
-    assert len(project.started()) == 2, "what was lost doesn't run again unasked"
+    assert done.returncode == 0, done.stderr
+    assert project.outcomes() == {"one": "merged", "two": "merged"}
+    assert [each[:6] for each in project.started()] == ["01-one", "01-one", "02-two"], "without a word more"
+    assert project.seen()["tasks"][0]["seconds"] < 1000, "time stands still meanwhile"
+    assert json.loads(project.swarm("report", "--format", "json").stdout)["seconds"] < 1000
 
 
 @pytest.mark.slow

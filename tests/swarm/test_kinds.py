@@ -43,8 +43,9 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PLATFORM_DRIVER", "RALPH_DIR", "AGENT", "RALPH_MAX_ITERATIONS", "RALPH_COMPLETION_PROMISE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/my-cli").write_text(CLI)
-    (tmp_path / "bin/my-cli").chmod(0o755)
+    for name in ("my-cli", "claude"):
+        (tmp_path / "bin" / name).write_text(CLI)
+        (tmp_path / "bin" / name).chmod(0o755)
 
 
 @pytest.fixture

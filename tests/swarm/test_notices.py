@@ -57,6 +57,16 @@ def test_loops_of_a_swarm_tell_nothing_of_their_own(project: Project) -> None:
 
 
 @pytest.mark.slow
+def test_an_agent_that_moves_what_is_checked_out_where_the_swarm_was_started(project: Project) -> None:
+    project.plan(f"one: git -C {project.path} checkout -qb elsewhere; echo 1 > one.txt", "two: echo 2 > two.txt")
+    done = project.swarm("run", "--notify", TELL)
+    (end,) = _told(project)
+    moved = f"what is checked out in {project.path} has moved from main at "
+    for text in (done.stderr, end["detail"], project.seen()["end"], project.swarm("report").stdout):
+        assert moved.replace(" ", "") in "".join(text.split()), text
+
+
+@pytest.mark.slow
 def test_a_cap_is_told_as_one_and_only_what_was_asked_for(project: Project) -> None:
     project.plan("one: :", "two: :")
     done = project.swarm("run", "-j", "1", "--max-cost", "5", "--notify", TELL, "--notify-on", "cap")

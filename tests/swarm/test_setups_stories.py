@@ -104,7 +104,7 @@ def test_a_story_that_fails_the_check_stays_open(project: Project) -> None:
 @pytest.mark.slow
 def test_a_conflict_in_the_work_is_one_and_the_story_is_redone_with_what_came_before(project: Project) -> None:
     snarktank(project, *(story(number, f"{BOTH}; echo {number} >> shared.txt") for number in (1, 2)))
-    done = project.swarm("run", "--redo-conflicts")
+    done = project.swarm("run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(project.result("shared.txt").splitlines()) == ["1", "2", "one", "three", "two"]
     assert blob(project, PRD).count('"passes": true') == 2
@@ -129,7 +129,7 @@ def test_a_log_that_has_become_a_link_is_a_conflict(project: Project) -> None:
     snarktank(
         project, *(story(number, link) for number, link in enumerate(links, 1)), **{"progress.txt": "# Log\n"}
     )
-    assert project.swarm("run").returncode == 1
+    assert project.swarm("run", "--no-redo-conflicts").returncode == 1
     assert {*outcomes(project)} == {"merged", "conflict"}
     written = [path.read_text().count("\n") for path in project.notes.glob("outside.*")]
     assert written == [3, 3], "what the agents themselves have written"
@@ -143,7 +143,7 @@ def test_the_host_is_killed_and_goes_on(project: Project) -> None:
     host.kill()
     host.wait()
     until(lambda: not project.processes())
-    done = project.swarm("resume", "--retry", "lost")
+    done = project.swarm("resume")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(project) == ["merged"] * 2
     assert blob(project, PRD) == text.replace('"passes": false', '"passes": true')
@@ -360,7 +360,7 @@ def test_in_each_setup_what_fails_stays_open_and_a_killed_host_goes_on(project: 
     host.kill()
     host.wait()
     until(lambda: not project.processes())
-    assert project.swarm("resume", "--retry", "lost").returncode == 1
+    assert project.swarm("resume").returncode == 1
     assert outcomes(project) == ["check failed", "merged", "incomplete"]
     ticked = blob(project, plan).splitlines()[2:5]
     assert [line[3] for line in ticked] == [" ", "x", " "]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,7 @@ def test_conflicts_and_failures_are_told_and_the_others_go_on(project: Project) 
     project.plan(
         f"one: {_wait(2)}; echo x > shared.txt", f"two: {_wait(2)}; echo y > shared.txt", "three: exit 3", "four: :"
     )
-    done = project.swarm("run", "-j", "2", "--", "--max-failures", "1")
+    done = project.swarm("run", "-j", "2", "--no-redo-conflicts", "--", "--max-failures", "1")
     assert done.returncode == 1
     outcomes = project.outcomes()
     assert sorted([str(outcomes.pop("one")), str(outcomes.pop("two"))]) == ["conflict", "merged"]
@@ -58,6 +60,25 @@ def test_conflicts_and_failures_are_told_and_the_others_go_on(project: Project) 
     assert "--retry conflict" in done.stdout
     assert project.git("show", f"{conflict['branch']}:shared.txt") in "xy"
     assert project.result(".ralph/@fix_plan.md").count("- [x]") == 2
+
+
+def test_of_a_private_project_nobody_else_sees_a_tree_a_log_or_the_state(project: Project) -> None:
+    project.path.chmod(0o700)
+    top = project.path.parent
+    project.plan("one: echo 1 > one.txt")
+    umask = os.umask(0o022)
+    try:
+        assert project.swarm("run").returncode == 0
+    finally:
+        os.umask(umask)
+    lines = project.git("worktree", "list", "--porcelain").splitlines()
+    trees = [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]
+    state = Path(project.env["XDG_STATE_HOME"], "ralph-bridge")
+    assert len(trees) > 1
+    assert state.is_dir()
+    for each in (*trees, *state.rglob("*"), *top.rglob("*.log"), *top.rglob("swarm.json")):
+        around = (path for path in (each, *each.parents) if top in path.parents)
+        assert any(not stat.S_IMODE(path.lstat().st_mode) & 0o077 for path in around), each
 
 
 def _wait(count: int) -> str:
@@ -71,7 +92,7 @@ def test_a_conflict_may_be_redone_from_the_new_base(project: Project) -> None:
         f"one: {_wait(2)}; echo x >> shared.txt",
         f"two: {_wait(2)}; echo y >> shared.txt",
     )
-    done = project.swarm("run", "--redo-conflicts")
+    done = project.swarm("run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(project.result("shared.txt").splitlines()) == ["one", "three", "two", "x", "y"]
     assert len(project.started()) == 3
@@ -225,7 +246,7 @@ def test_a_git_that_is_killed_during_a_merge_is_no_verdict(project: Project) -> 
 @pytest.mark.slow
 def test_two_swarms_in_one_project(project: Project) -> None:
     project.plan(f"one: {_wait(4)}; echo 1 > one.txt", f"two: {_wait(4)}; echo 2 > two.txt")
-    both = [project.start("run"), project.start("run")]
+    both = [project.start("run"), project.start("run", "--again")]
     assert [each.wait(60) for each in both] == [0, 0], (project.notes / "err").read_text()
     listed = json.loads(project.swarm("list", "--json").stdout)["swarms"]
     assert [each["merged"] for each in listed] == [2, 2]
@@ -297,7 +318,7 @@ def test_into_never_touches_a_branch_with_changes(project: Project) -> None:
     assert done.returncode == 1
     assert "checked out with changes" in done.stdout
     project.git("checkout", "-q", "shared.txt")
-    assert project.swarm("run", "--into", "main").returncode == 0
+    assert project.swarm("run", "--into", "main", "--again").returncode == 0
     assert (project.path / "one.txt").read_text() == "1\n"
 
 

@@ -16,13 +16,25 @@ from bridge.tasks.order import ordered
 from bridge.tasks.plans import from_stories
 
 READ = {"plan": from_plan, "prd": from_stories, "yaml": from_yaml}
-WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
-LINES = st.one_of(
-    WORDS,
-    st.sampled_from(
-        ["- [ ] a box", "  1. [x] another", "## a heading", "```", "key: value", "- item", "---", "#", ""]
-    ),
+MARKUP = [
+    "- [ ] a box",
+    "  1. [x] another",
+    "## a heading",
+    "```",
+    "key: value",
+    "- item",
+    "---",
+    "#",
+    "",
+    "<!--",
+    "-->",
+    "`",
+]
+WORDS = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=120),
+    st.lists(st.sampled_from([*MARKUP, "\\", " ", "word", "\r", "\u2028"]), max_size=5).map("".join),
 )
+LINES = st.one_of(WORDS, st.sampled_from(MARKUP))
 
 
 @st.composite

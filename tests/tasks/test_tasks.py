@@ -27,8 +27,9 @@ Some words.
 ## Docs
 - [x] an old one
   - [ ] its rest
-* [ ] no task to any controller
-1. [ ] nor this
+```
+- [ ] no task to any controller
+```
 - [ ] say how
 """
 IMPLEMENTATION = """# Plan
@@ -134,7 +135,7 @@ def test_the_boxes_below_a_heading_are_one_task() -> None:
 def test_a_plan_for_one_task_has_no_other_box() -> None:
     assert with_only(PLAN, ["write the lexer", "strings"]) == (
         "# Plan\n\nSome words.\n\n## Parser\n- [ ] write the lexer\n  with care\n  - [ ] strings\n"
-        "\n## Docs\n* [ ] no task to any controller\n1. [ ] nor this\n"
+        "\n## Docs\n```\n- [ ] no task to any controller\n```\n"
     )
 
 
@@ -187,6 +188,8 @@ def test_yaml_has_ids_and_needs() -> None:
         ("- {id: a, prompt: x, needs: [b]}\n- {id: b, prompt: x, needs: [a]}", "wait for each other: a → b → a"),
         ("- {id: a, prompt: x, needs: [a]}", "wait for each other: a → a"),
         ("- [", "t.yaml:2: no YAML"),
+        ("- {prompt: x, id: 2001-99-99}", "t.yaml: no YAML: month must be in 1..12"),
+        (f"- {'9' * 5000}", "t.yaml: no YAML: Exceeds the limit"),
         ("text", "t.yaml: expected a list of tasks"),
         ("- 3", "t.yaml:1: a task is a mapping"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -94,7 +95,7 @@ def test_without_the_sdk_the_option_is_refused_before_anything_runs(
     project.env |= without_sdk
     loop = project.start("--telemetry", "otlp")
     assert loop.finished() == 2
-    assert "next: pip install 'ralph-bridge[telemetry]'" in loop.said
+    assert re.search(r"next: .*pip install .*opentelemetry-sdk", loop.said)
     assert project.begun() == 0
 
 
@@ -105,7 +106,7 @@ def test_without_the_sdk_the_environment_s_wish_is_no_reason_not_to_run(
     project.env |= without_sdk | ON
     loop = project.start()
     assert loop.finished() == 0
-    assert loop.said.count("pip install 'ralph-bridge[telemetry]'") == 1
+    assert loop.said.count("pip install") == 1
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@
 
 The script is ``fixtures/base/copilot.sh`` with this function in the place of its own (or behind all others);
 ``### without NAME ...`` takes functions away. Code before the first function replaces that of the base, code behind
-the last one is appended. Without a base, the section is the script. ``@name@`` is the name of the file.
+the last one is appended. Without a base, the section is the script. ``@name@`` is the name of the file, ``@NAME@``
+the same in capitals.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Example(NamedTuple):
         first = own.first or base.first
         text = f"{first}{body}{own.last or base.last}"
         text = text if text.startswith("#!") else f"#!/usr/bin/env bash\n{text}"
-        return text.replace("@name@", self.file.removesuffix(".sh"))
+        name = self.file.removesuffix(".sh")
+        return text.replace("@name@", name).replace("@NAME@", name.upper())
 
     def write(self, folder: Path) -> Path:
         """The script as a file of its name."""

@@ -63,3 +63,26 @@ def test_d3_blanks_around_an_entry(
     found = [finding for finding in verify(path, ["RB115"]).findings if "comma within" not in finding.message]
     assert [finding.severity for finding in found] == ([] if severity is None else [severity])
     assert all("blanks around" in finding.message for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("body", "supported", "found"),
+    [
+        ("VALID_TOOL_PATTERNS=()", False, set()),
+        ("VALID_TOOL_PATTERNS=(); return 0", False, set()),
+        ("VALID_TOOL_PATTERNS=()", True, {"RB078"}),
+        ("local VALID_TOOL_PATTERNS=()", False, {"RB078"}),
+        ("tools=()", False, {"RB078"}),
+        ('VALID_TOOL_PATTERNS=("Read" "Bash(git *)" "Read")', True, {"RB078"}),
+        ('VALID_TOOL_PATTERNS=("Read" "Bash(git *)" "Bash(gh *)")', True, set()),
+    ],
+)
+def test_the_list_of_tools_holds_each_once_and_is_empty_where_no_allowlist_is_supported(
+    body: str, supported: bool, found: set[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "my-platform.sh"
+    hooks = (
+        f"driver_valid_tools() {{ {body}; }}\ndriver_supports_tool_allowlist() {{ return {int(not supported)}; }}\n"
+    )
+    path.write_text(minimal_driver() + hooks)
+    assert verify(path, ["RB078"]).codes == found

@@ -137,6 +137,7 @@ def test_a_verdict_tells_what_is_wrong() -> None:
     assert compare(f"{one}\nsomething\n{two}", recording).extra == "something"
 
 
+@pytest.mark.slow
 def test_the_shipped_drivers_are_quick() -> None:
     drivers = [path for path in sound_scripts() if path.parent.name == "drivers" and "sound" not in path.parts]
     assert len(drivers) >= 5

@@ -22,111 +22,111 @@ def one(body: str) -> FunctionFacts:
     return facts.functions[-1]
 
 
-@pytest.mark.parametrize(
-    ("body", "written"),
-    [
-        ("x=1", {"x"}),
-        ("x=1 y=2", {"x", "y"}),
-        ("x+=1; y+=(a)", {"x", "y"}),
-        ("x[3]=1", {"x"}),
-        ("local x=1; x=2", set()),
-        ("local x y; x=1; y=2; z=3", {"z"}),
-        ("declare x=1; typeset y", set()),
-        ("declare -g x=1", {"x"}),
-        ("declare -a x=(1)", set()),
-        ("export x=1; readonly y=2", {"x", "y"}),
-        ("export x", set()),
-        ("export -f x", set()),
-        ("readonly x", {"x"}),
-        ("IFS=, read -r a b", {"a", "b"}),
-        ("LC_ALL=C sort", set()),
-        ("read", {"REPLY"}),
-        ("read -r -d '' -p prompt a b", {"a", "b"}),
-        ("read -ra words <<<x", {"words"}),
-        ("read -r -t 1 a </dev/null", {"a"}),
-        ("mapfile -t lines <x; readarray more", {"lines", "more"}),
-        ("mapfile <x", {"MAPFILE"}),
-        ("printf -v x %s 1; printf '%s' y", {"x"}),
-        ("getopts ab opt", {"opt"}),
-        ("for i in 1 2; do :; done", {"i"}),
-        ("select i in 1 2; do break; done", {"i"}),
-        ("for ((i=0; i<3; i++)); do :; done", {"i"}),
-        ("(( x = 1 ))", {"x"}),
-        ("(( x++, --y, z += 2 ))", {"x", "y", "z"}),
-        ("(( x == 1 ))", set()),
-        ("(( a[1] = 1 ))", {"a"}),
-        ("echo $(( x = 1 ))", {"x"}),
-        ('let x=1 "y += 2" z++', {"x", "y", "z"}),
-        (': "${x:=1}" "${y:-1}" "${z=1}"', {"x", "z"}),
-        ("unset x; unset -f y", {"x"}),
-        ("[[ $a = b ]]", set()),
-        ("local -n r=x; r=1; r+=(a)", {"x"}),
-        ("if a; then x=1; elif b; then y=1; else z=1; fi", {"x", "y", "z"}),
-        ("while read -r x; do y=1; done <f", {"x", "y"}),
-        ("case a in b) x=1 ;; *) y=1 ;; esac", {"x", "y"}),
-        ("a && x=1 || y=1", {"x", "y"}),
-        ("{ x=1; }", {"x"}),
-        ("builtin read x; command read y", {"x", "y"}),
-    ],
-)
-def test_writes(body: str, written: set[str]) -> None:
-    function = one(body)
-    assert {write.name for write in function.writes} == written
-    assert not any(write.subshell for write in function.writes)
-    assert not function.dynamic
+WRITES: list[tuple[str, set[str]]] = [
+    ("x=1", {"x"}),
+    ("x=1 y=2", {"x", "y"}),
+    ("x+=1; y+=(a)", {"x", "y"}),
+    ("x[3]=1", {"x"}),
+    ("local x=1; x=2", set()),
+    ("local x y; x=1; y=2; z=3", {"z"}),
+    ("declare x=1; typeset y", set()),
+    ("declare -g x=1", {"x"}),
+    ("declare -a x=(1)", set()),
+    ("export x=1; readonly y=2", {"x", "y"}),
+    ("export x", set()),
+    ("export -f x", set()),
+    ("readonly x", {"x"}),
+    ("IFS=, read -r a b", {"a", "b"}),
+    ("LC_ALL=C sort", set()),
+    ("read", {"REPLY"}),
+    ("read -r -d '' -p prompt a b", {"a", "b"}),
+    ("read -ra words <<<x", {"words"}),
+    ("read -r -t 1 a </dev/null", {"a"}),
+    ("mapfile -t lines <x; readarray more", {"lines", "more"}),
+    ("mapfile <x", {"MAPFILE"}),
+    ("printf -v x %s 1; printf '%s' y", {"x"}),
+    ("getopts ab opt", {"opt"}),
+    ("for i in 1 2; do :; done", {"i"}),
+    ("select i in 1 2; do break; done", {"i"}),
+    ("for ((i=0; i<3; i++)); do :; done", {"i"}),
+    ("(( x = 1 ))", {"x"}),
+    ("(( x++, --y, z += 2 ))", {"x", "y", "z"}),
+    ("(( x == 1 ))", set()),
+    ("(( a[1] = 1 ))", {"a"}),
+    ("echo $(( x = 1 ))", {"x"}),
+    ('let x=1 "y += 2" z++', {"x", "y", "z"}),
+    (': "${x:=1}" "${y:-1}" "${z=1}"', {"x", "z"}),
+    ("unset x; unset -f y", {"x"}),
+    ("[[ $a = b ]]", set()),
+    ("local -n r=x; r=1; r+=(a)", {"x"}),
+    ("if a; then x=1; elif b; then y=1; else z=1; fi", {"x", "y", "z"}),
+    ("while read -r x; do y=1; done <f", {"x", "y"}),
+    ("case a in b) x=1 ;; *) y=1 ;; esac", {"x", "y"}),
+    ("a && x=1 || y=1", {"x", "y"}),
+    ("{ x=1; }", {"x"}),
+    ("builtin read x; command read y", {"x", "y"}),
+]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "( x=1 )",
-        "echo $( x=1 )",
-        "echo a | read x",
-        "echo a | while read -r x; do :; done",
-        "{ x=1; } | cat",
-        "x=1 &",
-        "cat <( x=1 )",
-        "cat <<E | read x\ntext\nE",
-    ],
-)
-def test_writes_that_are_lost(body: str) -> None:
-    assert [(write.name, write.subshell) for write in one(body).writes] == [("x", True)]
+def test_writes() -> None:
+    for body, written in WRITES:
+        function = one(body)
+        assert {write.name for write in function.writes} == written, body
+        assert not any(write.subshell for write in function.writes), body
+        assert not function.dynamic, body
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        'eval "x=1"',
-        ". ./other",
-        "source other",
-        'read "$1"',
-        'printf -v "$1" a',
-        'local -n r="$1"; r=1',
-        'declare -g "$1=2"',
-    ],
-)
-def test_what_only_running_it_would_tell(body: str) -> None:
-    assert one(body).dynamic
+LOST = [
+    "( x=1 )",
+    "echo $( x=1 )",
+    "echo a | read x",
+    "echo a | while read -r x; do :; done",
+    "{ x=1; } | cat",
+    "x=1 &",
+    "cat <( x=1 )",
+    "cat <<E | read x\ntext\nE",
+]
 
 
-@pytest.mark.parametrize(
-    ("body", "read"),
-    [
-        ('echo "$x" ${y} "${z[@]}"', {"x", "y", "z"}),
-        ('local x="$x"', {"x"}),
-        ("local x; echo $x", set()),
-        ("echo $1 $@ $# $? $$", set()),
-        ("cat <<E\n$x\nE", {"x"}),
-        ("cat <<'E'\n$x\nE", set()),
-        ("(( x > 1 ))", {"x"}),
-        ('[[ "$x" =~ ^a$ ]]', {"x"}),
-        ('echo "${x/$y/$z}" "$(echo $w)"', {"x", "y", "z", "w"}),
-        ("echo '$x'", set()),
-        ("echo ${#x} ${x%%$y}", {"x", "y"}),
-    ],
-)
-def test_reads(body: str, read: set[str]) -> None:
-    assert {each.name for each in one(body).reads} == read
+def test_writes_that_are_lost() -> None:
+    for body in LOST:
+        assert [(write.name, write.subshell) for write in one(body).writes] == [("x", True)], body
+
+
+DYNAMIC = [
+    'eval "x=1"',
+    ". ./other",
+    "source other",
+    'read "$1"',
+    'printf -v "$1" a',
+    'local -n r="$1"; r=1',
+    'declare -g "$1=2"',
+]
+
+
+def test_what_only_running_it_would_tell() -> None:
+    for body in DYNAMIC:
+        assert one(body).dynamic, body
+
+
+READS: list[tuple[str, set[str]]] = [
+    ('echo "$x" ${y} "${z[@]}"', {"x", "y", "z"}),
+    ('local x="$x"', {"x"}),
+    ("local x; echo $x", set()),
+    ("echo $1 $@ $# $? $$", set()),
+    ("cat <<E\n$x\nE", {"x"}),
+    ("cat <<'E'\n$x\nE", set()),
+    ("(( x > 1 ))", {"x"}),
+    ('[[ "$x" =~ ^a$ ]]', {"x"}),
+    ('echo "${x/$y/$z}" "$(echo $w)"', {"x", "y", "z", "w"}),
+    ("echo '$x'", set()),
+    ("echo ${#x} ${x%%$y}", {"x", "y"}),
+]
+
+
+def test_reads() -> None:
+    for body, read in READS:
+        assert {each.name for each in one(body).reads} == read, body
 
 
 def test_a_read_with_a_default() -> None:

@@ -58,26 +58,29 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("kind", TELLING)
 @pytest.mark.parametrize("name", NAMED)
 def test_d1_a_named_file_fails_in_every_format(
-    here: Path, name: str, kind: str, capfdbinary: pytest.CaptureFixture[bytes]
+    here: Path, name: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     make, code = NAMED[name]
     make(here / "drivers" / "mine.sh")
-    assert _status("--static", "--format", kind, "drivers/mine.sh") == 1
-    out = capfdbinary.readouterr().out.decode()
-    assert code in out
-    assert "drivers/mine.sh" in out or kind == "tap"
-    assert "nothing to verify:" not in out or name == "folder"
+    for kind in TELLING:
+        assert _status("--static", "--format", kind, "drivers/mine.sh") == 1, kind
+        out = capfdbinary.readouterr().out.decode()
+        assert code in out, kind
+        assert "drivers/mine.sh" in out or kind == "tap", kind
+        assert "nothing to verify:" not in out or name == "folder", kind
 
 
-@pytest.mark.parametrize("options", [["--select", "RB110"], ["--ignore", "RB0"], ["--strict"], ["-q"], ["-j", "3"]])
+OPTIONS = [["--select", "RB110"], ["--ignore", "RB0"], ["--strict"], ["-q"], ["-j", "3"]]
+
+
 @pytest.mark.parametrize("name", NAMED)
-def test_d1_no_selection_hides_it(here: Path, name: str, options: list[str]) -> None:
+def test_d1_no_selection_hides_it(here: Path, name: str) -> None:
     NAMED[name][0](here / "mine.sh")
     (here / "good.sh").write_bytes((DRIVERS / "codex.sh").read_bytes().replace(b'"codex"\n', b'"good"\n', 1))
-    assert _status("--static", *options, "good.sh", "mine.sh") == 1
+    for options in OPTIONS:
+        assert _status("--static", *options, "good.sh", "mine.sh") == 1, options
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("empty", "other-
 @pytest.mark.parametrize("kind", ["driver", "agent"])
 def test_d1_the_pytest_plugin_says_the_same(here: Path, kind: str, name: str) -> None:
     NAMED[name][0](here / "mine.sh")
-    command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin", "-q"]
+    command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "ralph_bridge_pytest", "-q"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider", f"--ralph-{kind}=mine.sh", "--ralph-only"],

@@ -123,7 +123,6 @@ def test_an_agent_that_reads_it_wrongly(words: str, code: str, tmp_path: Path) -
 
 SAY = event(kind="say", words="Well done.")
 NO_RECORDINGS = {
-    "no text": ([SAY], "marks no text"),
     "not above": (
         [SAY, mark(text="Well dune.")],
         "jsonl:2: the text 'Well dune.' isn't in the line above",
@@ -150,6 +149,18 @@ NO_RECORDINGS = {
         "several sessions: s-1, s-2",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "run", [[SAY], [event(run=SESSION), mark(session=SESSION), SAY]], ids=["none", "a session"]
+)
+def test_a_recording_without_a_marked_text_costs_only_what_it_would_tell(run: list[str], tmp_path: Path) -> None:
+    wrong = driver(tmp_path, run=run)
+    wrong.write_text(wrong.read_text().replace('echo "Own"', "echo"))
+    ran = verify(wrong, ["RB07", "RB134", *TEXT_CHECKS])
+    assert ran.codes == {"RB071"}
+    assert set(ran.unknown) == TEXT_CHECKS
+    assert all("own.events.jsonl beside the script marks no text" in reason for reason in ran.unknown.values())
 
 
 @pytest.mark.parametrize("name", NO_RECORDINGS)

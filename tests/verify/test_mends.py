@@ -73,6 +73,25 @@ def test_it_is_shown_and_not_written(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "1 finding can be mended: --fix --write does it" in shown
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (minimal_driver(), "nothing was found"),
+        (minimal_driver().replace('echo "My Platform"', "echo", 1), "no finding has a safe mend"),
+    ],
+    ids=["sound", "no mend"],
+)
+def test_that_there_is_nothing_to_mend_is_said(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path, text))
+    for options in (["--fix"], ["--fix", "--write"]):
+        run_app(["verify", *options, "--select", "RB071", path])
+        assert f"nothing to mend: {words}" in capsys.readouterr().out
+    run_app(["verify", "--select", "RB071", path])
+    assert "mend" not in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_the_diff_is_what_git_and_write_make_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -26,7 +26,7 @@ def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProce
     """pytest in a folder outside this checkout, with our plugin as the only one besides pytest-bdd."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     env |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **more}
-    command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
+    command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "ralph_bridge_pytest"]
     return subprocess.run(
         [*command, "-p", "no:cacheprovider", *arguments],
         cwd=folder,
@@ -87,7 +87,27 @@ def test_a_project_that_does_not_ask_notices_nothing(project: Path) -> None:
     (project / "test_own.py").write_text(f"def test_own():\n    {loaded}\n")
     done = run(project, "-s", "-q")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "['bridge', 'bridge._version', 'bridge.verify', 'bridge.verify.plugin']" in done.stdout
+    assert "[]" in done.stdout.splitlines()[0]
+
+
+def test_a_project_keeps_a_package_of_the_name_of_ours(project: Path) -> None:
+    """It is imported as without us; only who asks for scenarios hears that they can't be run beside it."""
+    (project / "bridge").mkdir()
+    (project / "bridge" / "__init__.py").write_text("SPAN = 40\n")
+    (project / "test_own.py").write_text("import bridge\n\ndef test_own():\n    assert bridge.SPAN == 40\n")
+    done = run(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    refused = run(project, f"--ralph-driver={CODEX}")
+    assert refused.returncode == 4, refused.stdout + refused.stderr
+    assert f"{project / 'bridge'}, isn't ralph-bridge" in refused.stderr
+    assert "next: ralph-bridge verify --features SCRIPT" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_its_former_name_is_the_same_plugin(project: Path) -> None:
+    arguments = ("-p", "bridge.verify.plugin", f"--ralph-driver={CODEX}", "-k", "starts_with_the_program")
+    done = run(project, *arguments)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_driver_that_is_not_there_is_a_usage_error(project: Path) -> None:
@@ -99,7 +119,7 @@ def test_a_driver_that_is_not_there_is_a_usage_error(project: Path) -> None:
 
 def test_it_is_declared_and_so_is_what_it_needs() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert declared["entry-points"]["pytest11"] == {"ralph-bridge": "bridge.verify.plugin"}
+    assert declared["entry-points"]["pytest11"] == {"ralph-bridge": "ralph_bridge_pytest"}
     assert {name.partition(">")[0] for name in declared["optional-dependencies"]["features"]} == {
         "pytest",
         "pytest-bdd",
@@ -164,7 +184,7 @@ def test_a_script_that_can_not_even_be_loaded_has_failures(tmp_path: Path) -> No
 def test_without_pytest_bdd_the_environment_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(features, "find_spec", lambda name: None if name == "pytest_bdd" else object())
     with pytest.raises(
-        features.FeaturesUnavailable, match=r"needs pytest-bdd.*\n.*ralph-bridge\[features\]"
+        features.FeaturesUnavailable, match=r"needs pytest-bdd.*\n.*pip install.*pytest-bdd"
     ) as error:
         list(features.run([CODEX]))
     assert error.value.exit_code == 4
@@ -183,6 +203,43 @@ def test_what_the_plugin_writes_is_json(project: Path) -> None:
     )
 
 
+def test_a_scenario_of_ones_own_shows_the_expected_command(project: Path) -> None:
+    (project / "my-platform.sh").write_text(SKELETON.read_text())
+    (project / "my-platform.feature").write_text(
+        "Feature: mine\n"
+        "  Scenario: whole\n    When the command is built\n    Then the command is\n"
+        '      """\n      my-platform --never "two words"\n      """\n'
+        '  Scenario: a pair\n    When the command is built\n    Then the command has "--never" followed by "a b"\n'
+        '  Scenario: none\n    When the command is built\n    Then the command does not have "my-platform"\n'
+    )
+    done = run(project, "--ralph-driver=my-platform.sh", "--ralph-only", "-k", "whole or pair or none")
+    assert done.returncode == 1, done.stdout + done.stderr
+    for line in (
+        "my-platform --never 'two words'",
+        "expected in it: --never 'a b'",
+        "expected without: my-platform",
+    ):
+        assert f"{line}\n" in done.stdout
+
+
+def test_a_sentence_is_true_only_of_what_its_check_looks_at(project: Path) -> None:
+    """Any other sentence in front of a check's number, or a number that no check has, fails."""
+    (project / "my-platform.sh").write_text(SKELETON.read_text())
+    verified = "    When the script is verified\n    Then"
+    (project / "my-platform.feature").write_text(
+        "Feature: mine\n"
+        f"  Scenario: its title\n{verified} the command begins with the CLI (RB104)\n"
+        f"  Scenario: its opposite\n{verified} the command does not begin with the CLI (RB104)\n"
+        f"  Scenario: of another\n{verified} the prompt arrives as it is (RB104)\n"
+        f"  Scenario: no such number\n{verified} the command begins with the CLI (RB999)\n"
+    )
+    named = "test_its_title or test_its_opposite or test_of_another or test_no_such_number"
+    done = run(project, "--ralph-driver=my-platform.sh", "--ralph-only", "-k", named)
+    assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "RB104 does not check that 'the prompt arrives as it is'" in done.stdout
+    assert "there is no check RB999" in done.stdout
+
+
 def test_a_project_that_keeps_its_environment_inside_collects_it_too(project: Path) -> None:
     """Installed below the project's root, in a virtual environment: pytest leaves such folders out otherwise."""
     packages = project / ".venv" / "lib" / "site-packages"
@@ -190,6 +247,7 @@ def test_a_project_that_keeps_its_environment_inside_collects_it_too(project: Pa
     (project / ".venv" / "pyvenv.cfg").touch()
     shipped = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "bridge", packages / "bridge", ignore=shipped)
+    shutil.copy(ROOT / "ralph_bridge_pytest.py", packages)
     for kind in ("drivers", "agents", "features"):
         shutil.copytree(resources.shipped(kind), packages / "bridge" / "_shipped" / kind, ignore=shipped)
     done = run(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-import xmlschema
 import yaml
 from hypothesis import given, settings
 from tap.parser import Parser
@@ -25,12 +25,20 @@ from tests.verify.sarif import sarif_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from xmlschema import XMLSchema
+
     from bridge.verify.model import ScriptFinished
 
 DATA = Path(__file__).parents[1] / "data" / "verify"
 SCHEMA = json.loads((Path(registry.__file__).parent / "schema.json").read_text())
 STRICT = ReportOptions(strict=True)
-JUNIT = xmlschema.XMLSchema(DATA / "junit.xsd")
+
+
+@cache
+def junit() -> XMLSchema:
+    from xmlschema import XMLSchema  # takes 0.3 s, and each process that collects tests comes by here
+
+    return XMLSchema(DATA / "junit.xsd")
 
 
 def own(definition: str) -> jsonschema.Draft202012Validator:
@@ -59,7 +67,7 @@ def check_sarif(scripts: Sequence[ScriptFinished]) -> dict[str, Any]:
 
 def check_junit(scripts: Sequence[ScriptFinished], options: ReportOptions = PLAIN) -> ET.Element:
     text = render("junit", scripts, options)
-    JUNIT.validate(text)
+    junit().validate(text)
     root = ET.fromstring(text)
     for element in (root, *root.findall("testsuite")):
         for name, tag in (("tests", ""), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

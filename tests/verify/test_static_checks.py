@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STATIC = [code for code, check in load().items() if check.phase == "static"]
-SCRIPTS = [each for code in STATIC for each in examples(code)]
-IDS = [f"{each.code}-{each.file.removesuffix('.sh')}" for each in SCRIPTS]
 
 
 def findings(path: Path) -> list[Finding]:
@@ -32,39 +30,35 @@ def also(path: Path) -> set[str]:
     return set(last.removeprefix("# also: ").split()) if last.startswith("# also: ") else set()
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=IDS)
-def test_fixture(script: Example, tmp_path: Path) -> None:
-    code, path = script.code, script.write(tmp_path)
+def wrong(script: Example, path: Path) -> list[str]:
+    """What is wrong with the findings in a fixture."""
     found = findings(path)
+    codes = {finding.code for finding in found}
+    serious = {finding.code for finding in found if finding.severity is not Severity.INFO}
     if path.name.startswith("bad"):
-        assert code in {finding.code for finding in found}
-        serious = {finding.code for finding in found if finding.severity is not Severity.INFO}
-        assert serious - {code} == also(path)
+        wrong = [] if script.code in codes else ["it isn't told"]
+        wrong += [f"{code} is told as well, or no longer" for code in (serious - {script.code}) ^ also(path)]
     else:
         # Good scripts of one check may hold what another mentions, but nothing that any of them complains of.
-        allowed = {finding.code for finding in found if finding.severity is Severity.INFO} - {code}
-        assert {finding.code for finding in found} <= allowed | also(path), found
+        wrong = [f"{code} is told" for code in (serious | (codes & {script.code})) - also(path)]
+    lines = len(path.read_text().splitlines()) + 1
+    for each in found:
+        complete = each.path == path and each.message and "\n" not in each.message and each.expected
+        if not complete or not (each.line is None or 1 <= each.line <= lines):
+            wrong.append(f"not complete: {each}")
+    return wrong
 
 
 @pytest.mark.parametrize("code", STATIC)
-def test_every_check_has_fixtures_and_documentation(code: str) -> None:
-    names = [each.file for each in examples(code)]
-    assert any(name.startswith("bad") for name in names)
-    assert any(name.startswith("good") for name in names)
+def test_each_fixture_and_the_documentation(code: str, tmp_path: Path) -> None:
+    found = {}
+    for script in examples(code):
+        found[script.file] = wrong(script, script.write(tmp_path))
+    assert not any(found.values()), found
+    assert {"bad", "good"} <= {name for file in found for name in ("bad", "good") if file.startswith(name)}
     check = load()[code]
     why, bad, good, _ = check.documentation
     assert len(why) > 60
     assert bad
     assert good
     assert len(check.title) < 60
-
-
-@pytest.mark.parametrize("script", [each for each in SCRIPTS if each.file.startswith("bad")])
-def test_findings_are_complete(script: Example, tmp_path: Path) -> None:
-    path = script.write(tmp_path)
-    for finding in findings(path):
-        assert finding.path == path
-        assert finding.message
-        assert "\n" not in finding.message
-        assert finding.expected
-        assert finding.line is None or 1 <= finding.line <= len(path.read_text().splitlines()) + 1

@@ -91,7 +91,8 @@ def _controller_of(setup: Setup) -> Path:
 KIND = DotRalphKind(
     name="bmalph", title="bmalph", page="bmalph",
     options=frozenset((
-        "driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume", "dry_run",
+        "driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume", "max_context",
+        "dry_run",
     )),
     open=_open, checks=_checks, plan=PlanKind(files=(".ralph/@fix_plan.md",), always=True), endless=True,
     installation=Installation(_detect, _missing, _adopt, _eject), controller=_controller,

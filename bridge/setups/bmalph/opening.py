@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ProjectCodeNotRun
 from bridge.git.repository import Repository
 from bridge.process.ask import NOT_STARTED, TOO_LONG
 from bridge.setups.bmalph import layout
 from bridge.setups.bmalph.policy import BmalphPolicy, BmalphState
+from bridge.setups.boxes import is_boxed
 from bridge.setups.dot_ralph import opening, rc
 from bridge.setups.dot_ralph.breaker import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
@@ -56,11 +57,6 @@ class OpenedLoop(ControlledLoop):
 
     def begun(self) -> tuple[Driver, LoopSettings]:
         return self.driver, self.loop
-
-    def state_files(self) -> tuple[str, Sequence[str]]:
-        from bridge.setups.dot_ralph.state_checks import samples
-
-        return self.folder.shown, samples(self.folder)
 
     def context(self, *, resumed: bool) -> str:
         from bridge.setups.bmalph.handler import context_of
@@ -135,7 +131,13 @@ def open_loop(folder: Folder, options: RunOptions, tell: Callable[[str], None]) 
     for notice in settings.notices:
         tell(notice)
     log = None if options.dry_run else folder.logs / "ralph.log"
-    with open_driver(folder, settings, extra, log=log) as driver:
+    try:
+        boxed = is_boxed(folder.project, options, os.environ)
+        driver = open_driver(folder, settings, extra, log=log, boxed=boxed)
+    except ProjectCodeNotRun as error:
+        error.shown = settings.lines()
+        raise
+    with driver:
         settings = _checked(driver, settings, options, tell)
         loop = loop_settings(folder, settings, options, env=os.environ)
         yield OpenedLoop(folder=folder, driver=driver, settings=settings, loop=loop)

@@ -10,7 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ProjectCodeNotRun
+from bridge.shell import consent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,6 +62,8 @@ def warned(detail: str, hint: str = "") -> Examined:
 def failed_with(error: BridgeError, hint: str = "") -> Examined:
     """An error of ours as a failure; `hint` where it names no next step itself."""
     what, next_step = error.parts
+    if isinstance(error, ProjectCodeNotRun):
+        return warned(f"not looked at: {what}", next_step)
     return failed(what, next_step or hint)
 
 
@@ -149,14 +152,18 @@ def _guarded(run: Callable[[C], Examined], case: C) -> Examined:
 
 def ask(argv: Sequence[str], case: Case, *, timeout: float = 10.0) -> tuple[int | None, str]:
     """Run a program in the project; return its status (None: it took too long) and its output."""
-    from bridge.git.immune import options, program
+    from bridge.git.immune import environment, path_outside, program
     from bridge.process import ask as process
     from bridge.process.argv import resolve
 
-    if argv[0] == "git":
-        argv = [program(case.env, case.project), *options(argv[1]), *argv[1:]]
-    command = resolve(argv, cwd=case.project, env=case.env)
-    ran = process.ask(command, cwd=case.project, env=case.env, patience=timeout)
+    env, cwd = case.env, str(case.project)
+    git = argv[0] == "git"
+    if git:
+        argv, env = [program(env, case.project), *argv[1:]], environment(env)
+    if consent.looking():  # nor programs that lie in the project, or are chosen by files in it
+        env = {**env, "PATH": path_outside(env, cwd)}
+        cwd = cwd if git else "/"
+    ran = process.ask(resolve(argv, cwd=cwd, env=env), cwd=cwd, env=env, patience=timeout)
     if ran.status == process.TOO_LONG:
         return None, ""
     return ran.status, (ran.out.decode("utf-8", "replace") + ran.err[:4096]).strip()

@@ -17,13 +17,17 @@ from bridge.clis import find_cli
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
 from bridge.files import stays_inside
 from bridge.git import ignore as ignoring
+from bridge.git.immune import path_outside
+from bridge.git.left_open import git_dir, locks, unfinished
 from bridge.loop import runs
 from bridge.process import leftovers, table
+from bridge.sandbox.own import commits_refused
 from bridge.sandbox.probes import available, probe
 from bridge.sandbox.settings import wishes
 from bridge.setups import unserved as others
 from bridge.setups.diagnosis import Case, DoctorCheck, Examined, Skipped, ask, failed, failed_with, passed, warned
 from bridge.setups.projects import at_work, project_lock
+from bridge.shell import consent
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -43,7 +47,7 @@ _LITTLE_FREE = 1024 * 1024 * 1024
 
 def bash(case: Case) -> Examined:
     """Bash is what drivers run in; 3.2 is enough."""
-    found = shutil.which("bash", path=case.env.get("PATH"))
+    found = shutil.which("bash", path=path_outside(case.env, case.project))
     if found is None:
         return failed("not on PATH", "install bash 3.2 or newer")
     _, text = ask([found, "--version"], case)
@@ -80,6 +84,19 @@ def git(case: Case) -> Examined:
     if status != 0:
         return failed("no commits found", "git add -A && git commit -m 'first commit'")
     _, branch = ask(["git", "rev-parse", "--abbrev-ref", "HEAD"], case)
+    if found := unfinished(case.project):
+        return warned(f"{found[0]} is in the middle", "end it (git status says how): agents commit on top of it")
+    if left := locks(git_dir(case.project)):
+        what = f"there is a .git/{os.path.relpath(left[0], git_dir(case.project))}: nobody can commit"
+        return warned(what, f"end the git that holds it, else rm {left[0]}")
+    if branch == "HEAD":
+        return warned("detached HEAD: what is committed is on no branch", "git switch -c NAME")
+    status, _ = ask(["git", "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"], case)
+    if status != 0:
+        return warned(
+            f"branch: {branch}; git has no user.name and user.email: agents can't commit",
+            "git config user.name NAME && git config user.email ADDRESS",
+        )
     return passed(f"branch: {branch}")
 
 
@@ -88,7 +105,7 @@ def optional_git(consequence: str) -> Callable[[Case], Examined]:
 
     def check(case: Case) -> Examined:
         found = git(case)
-        return found if found.status == "passed" else warned(f"{found.detail}: {consequence}", found.hint)
+        return found if found.status != "failed" else warned(f"{found.detail}: {consequence}", found.hint)
 
     return check
 
@@ -217,7 +234,7 @@ def orphans(case: Case, folder: Path) -> Examined:
     """Agents that go on working after their loop has gone; `folder` holds the loop's state."""
     if at_work(case.project) is not None:
         return passed("a loop is at work")
-    found = set(leftovers.marked(case.project)) - table.ancestors()
+    found = set(leftovers.marked(case.project, leftovers.ALL_MARKS)) - table.ancestors()
     run = None if table.environments_visible() else runs.read_run(folder)  # a tool could name any process there
     if run is not None and run.agent is not None and table.alive(run.agent):
         found.add(run.agent.pid)
@@ -229,11 +246,15 @@ def orphans(case: Case, folder: Path) -> Examined:
 
 def end_orphans(case: Case, folder: Path) -> str:
     """End those that carry the mark of a loop in this project, with its lock held: then they belong to none."""
-    if not leftovers.marked(case.project) or not folder.is_dir() or at_work(case.project) is not None:
+    if (
+        not leftovers.marked(case.project, leftovers.ALL_MARKS)
+        or not folder.is_dir()
+        or at_work(case.project) is not None
+    ):
         return ""
     try:
         with project_lock(folder, case.project):
-            groups = leftovers.end(case.project)
+            groups = leftovers.end(case.project, marks=leftovers.ALL_MARKS)
     except ProjectBusy:
         return ""
     return f"ended agents without a loop: {plural(groups, 'process group')}" if groups else ""
@@ -249,7 +270,7 @@ def contract(script: Path, name: str) -> Examined:
 
     errors: list[str] = []
     warnings: list[str] = []
-    for event in verify([script], timeout=40):
+    for event in verify([script], timeout=40, static_only=_is_projects(script)):
         if isinstance(event, ScriptFinished):
             for finding in event.findings:
                 target = {Severity.ERROR: errors, Severity.WARNING: warnings}.get(finding.severity)
@@ -261,9 +282,23 @@ def contract(script: Path, name: str) -> Examined:
     return warned("\n".join(warnings[:_MOST]), hint) if warnings else passed(name)
 
 
+def _is_projects(script: Path) -> bool:
+    """Whether it is a script that isn't run now."""
+    try:
+        return consent.sourced(str(script)) != str(script)
+    except (BridgeError, OSError):
+        return True
+
+
 def find(binary: str, case: Case) -> str | None:
     path = os.path.join(case.project, binary) if "/" in binary else binary
-    return shutil.which(path, path=case.env.get("PATH"))
+    if not consent.looking():
+        return shutil.which(path, path=case.env.get("PATH"))
+    found = shutil.which(path, path=path_outside(case.env, case.project))
+    inside = found is not None and f"{os.path.realpath(found)}/".startswith(f"{os.path.realpath(case.project)}/")
+    if inside or (found is None and shutil.which(path, path=case.env.get("PATH"))):
+        raise Skipped(f"{binary} is a program of the project's; {consent.OPTION} has it run")
+    return found
 
 
 def installed(binary: str, case: Case) -> Examined:
@@ -272,6 +307,14 @@ def installed(binary: str, case: Case) -> Examined:
         return failed(f"{binary} is not on PATH", _install(binary, case))
     cli = find_cli(binary)
     return (cli and cli.own_sandbox and _own_sandbox(cli.name, cli.own_sandbox, case)) or passed(found)
+
+
+def refused(found: Examined, available: bool | None, script: str) -> Examined:
+    """The same, unless the driver says by driver_check_available that its CLI, which is there, can't be used."""
+    if found.status == "failed" or available is not False:
+        return found
+    detail = f"{found.detail}, and driver_check_available says that it can't be used"
+    return failed(detail, f"ralph-bridge call {script} driver_check_available")
 
 
 def _own_sandbox(name: str, own: OwnSandbox, case: Case) -> Examined | None:
@@ -322,10 +365,15 @@ def options(script: Path, name: str, binary: str, case: Case) -> Examined:
 
     if find(binary, case) is None:
         raise Skipped("the CLI is not on PATH")
-    findings = examine_options(script, env=case.env)
+    env = case.env
+    if consent.looking():
+        env = {**env, "PATH": path_outside(env, case.project)}
+    findings, command = examine_options(script, env=env)
     wrong = [each.detail for each in findings if each.status is DriftStatus.FAILED]
     if wrong:
         return failed("\n".join(wrong[:_MOST]), f"ralph-bridge drift --run {name}")
+    if (why := commits_refused(command)) and not wishes(case.env).boxed:
+        return warned(why, "ralph-bridge run --sandbox bwrap")
     return passed("; ".join(each.detail for each in findings))
 
 

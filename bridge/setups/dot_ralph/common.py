@@ -93,6 +93,9 @@ class CommonSettings:
         "Wait after an API limit whose reset time is not known.")
     kill_grace_seconds: float = setting(
         "RALPH_BRIDGE_KILL_GRACE_SECONDS", SECONDS, "2", "How long the agent may take to obey each signal.")
+    answered_seconds: float = setting(
+        "RALPH_BRIDGE_ANSWERED_SECONDS", SECONDS, "5",
+        "How long its CLI may stay once it has answered; 0 is any time.")
     log_max_mb: int = setting(
         "RALPH_BRIDGE_LOG_MAX_MB", COUNT, "10", "Size in MB at which ralph.log is put aside; 0 is never.")
     log_keep: int = setting("RALPH_BRIDGE_LOG_KEEP", POSITIVE, "4", "How many of those are kept.")
@@ -116,6 +119,9 @@ class CommonSettings:
         "RALPH_BRIDGE_PRICE_IN", _DOLLARS, "", "Price of a million tokens in, for a CLI that tells no cost.")
     price_out: float | None = setting(
         "RALPH_BRIDGE_PRICE_OUT", _DOLLARS, "", "Price of a million tokens out, likewise.")
+    max_context: str = setting(
+        "RALPH_BRIDGE_MAX_CONTEXT", TEXT, "",
+        "How full a session's context may be before a fresh one begins: 80%, 120k.")
     # fmt: on
     sources: Mapping[str, ValueSource] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
@@ -124,6 +130,10 @@ class CommonSettings:
     def timeout(self) -> float | None:
         """Seconds that one run may take; None: any number."""
         return self.timeout_minutes * 60.0 or None
+
+    def lines(self) -> list[str]:
+        """Each of them with its value and origin, for people."""
+        return [f"{name}={value!r} ({origin})" for name, value, origin in self.shown()]
 
     def shown(self) -> tuple[tuple[str, str, str], ...]:
         """Name, value and origin of each."""

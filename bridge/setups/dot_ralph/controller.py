@@ -76,8 +76,7 @@ class ControlledLoop(Opened):
         session = session_files.peek(self.folder) if self.loop.resume and self.driver.supports_sessions() else None
         context = self.context(resumed=session is not None)
         command = build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
-        shown = (f"{name}={value!r} ({origin})" for name, value, origin in self.settings.shown())
-        return [*self.notes(command), *shown], command
+        return [*self.notes(command), *self.settings.lines()], command
 
     @abstractmethod
     def events(

@@ -85,7 +85,7 @@ class DriverCase(FolderCase[Settings]):
             with self.load_driver() as driver:
                 return driver.cli_binary(), driver.min_version()
         except BridgeError as error:
-            raise Skipped("the driver can't be loaded") from error
+            raise Skipped("the driver was not loaded") from error
 
 
 def settings(case: DriverCase) -> Examined:
@@ -114,10 +114,19 @@ def _tools(case: DriverCase) -> Examined:
         with case.load_driver() as driver:
             found = about_tools(settings, driver)
     except BridgeError as error:
-        raise Skipped("the driver can't be loaded") from error
+        raise Skipped("the driver was not loaded") from error
     if found:
         return warned(found, "correct ALLOWED_TOOLS, or delete it")
     return passed("by default" if settings.sources["allowed_tools"].kind == "default" else settings.allowed_tools)
+
+
+def _available(case: DriverCase) -> Examined:
+    found = checks.installed(case.cli[0], case)
+    try:
+        with case.load_driver() as driver:
+            return checks.refused(found, driver.check_available(), case.folder.name_of(driver.script))
+    except BridgeError as error:
+        return failed_with(error)
 
 
 def _version(case: DriverCase) -> Examined:
@@ -142,9 +151,7 @@ DRIVER: Mapping[str, DoctorCheck[DriverCase]] = {
         120,
     ),
     "driver-tools": DoctorCheck("the allowed tools are the driver's", _tools, 60),
-    "cli-available": DoctorCheck(
-        "the agent's CLI is installed", lambda case: checks.installed(case.cli[0], case), 60
-    ),
+    "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
     "cli-version": DoctorCheck("the agent's CLI is new enough", _version, 60),
     "cli-drift": DoctorCheck("the agent's CLI knows the driver's options", _drift, 90),
 }

@@ -122,7 +122,7 @@ COMMON: tuple[Flag, ...] = (
 )  # fmt: skip
 """What both have."""
 
-_SHARED = tuple(OPTIONS[name] for name in (*CREW, *GATES))
+_SHARED = tuple(OPTIONS[name] for name in ("exit_grace", "max_silence", "max_context", *CREW, *GATES))
 
 
 def _own(option: Option) -> Flag:

@@ -26,6 +26,7 @@ from bridge.loop.events import (
     ReviewTurnEnded,
     ReviewTurnStarted,
     RunProgress,
+    SessionRotated,
     ToolChanged,
     Waiting,
 )
@@ -219,7 +220,7 @@ def _interrupted(facts: Facts) -> Lines:
 def _over(facts: Facts) -> Lines:
     event, state = facts.event, facts.state
     outcome = event.outcome
-    if session_dropped(event):
+    if session_dropped(event) and not (event.turn is not None and event.turn.rotated):
         why = event.decision.detail if outcome.failure else "the turn gave no session id"
         yield "WARN", f"Session {event.session_id} is dropped: {why}"
     if event.decision.reason != "api_limit" and (moved := state.transition) is not None:
@@ -248,7 +249,9 @@ _LINES: dict[type[LoopEvent], Callable[[Facts], Iterable[tuple[Level, str]]]] = 
     RunProgress: _progress,
     Waiting: _waiting,
     DenialHelp: lambda facts: (("WARN", line) for line in facts.event.text.split("\n") if line),
-    **dict.fromkeys((Notice, ToolChanged, MessageGiven), lambda facts: (("WARN", facts.event.text),)),
+    **dict.fromkeys(
+        (Notice, ToolChanged, MessageGiven, SessionRotated), lambda facts: (("WARN", facts.event.text),)
+    ),
     **dict.fromkeys((CheckStarted, ReviewTurnStarted), lambda facts: (("INFO", str(facts.event)),)),
     ReviewTurnEnded: lambda facts: (
         ("WARN" if facts.event.opinion.findings != () else "SUCCESS", str(facts.event)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +12,7 @@ from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.loop.caps import VARIABLES, Caps
 from bridge.loop.outcome import Outcome
 from bridge.loop.policy import Limits, Pauses
+from bridge.loop.rotation import MAX_CONTEXT, bound_of
 from bridge.loop.settings import LoopSettings
 from bridge.process.program import Graces
 from bridge.resources import os_text
@@ -47,18 +49,24 @@ O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 def given_settings(options: RunOptions, keys: Iterable[SettingKey]) -> dict[str, GivenOption]:
     """What the options of a run say about the settings of a kind, by field."""
-    found = {key.field: (OPTIONS[key.option].flag, _text_of(options, key.option)) for key in keys if key.option}
+    found = {key.field: (_flag(options, key.option), _text_of(options, key.option)) for key in keys if key.option}
     given = {field: GivenOption(flag, os_text(text)) for field, (flag, text) in found.items() if text is not None}
     return {**given, **options.given}
+
+
+def _flag(options: RunOptions, name: str) -> str:
+    """How an option is given on the command line."""
+    positive, _, negative = OPTIONS[name].flag.partition("/")
+    return negative if negative and getattr(options, name) is False else positive
 
 
 def _text_of(options: RunOptions, name: str) -> str | None:
     """The text of an option as a settings file has it; None: nothing was asked."""
     value = getattr(options, name)
-    if value is None or value is True:
+    if value is None or (name == "live" and value):
         return None
     if name == "driver":
-        return options.script("driver")
+        return options.named("driver")
     return as_text(math.ceil(value) if name == "timeout" else value)  # settings know whole minutes
 
 
@@ -80,7 +88,7 @@ def loop_settings(
     if not folder.path.is_relative_to(folder.project):  # RALPH_DIR: the prompt and the plan lie there
         options = replace(options, sandbox_write=(*options.sandbox_write, str(folder.path)))
     grace = settings.kill_grace_seconds
-    return LoopSettings(
+    found = LoopSettings(
         project=folder.project,
         prompt=settings.prompt_file,
         limits=Limits(options.max_iterations, settings.retry_limit, options.max_seconds),
@@ -105,7 +113,18 @@ def loop_settings(
         ),
         gates=gates_of(options, env if user is None else user),
         poll_seconds=settings.poll_seconds,
-        graces=Graces(interrupt=grace, terminate=grace, leftover=min(grace, Graces.leftover)),
+        graces=options.graces(
+            Graces(
+                interrupt=grace,
+                terminate=grace,
+                leftover=min(grace, Graces.leftover),
+                answered=settings.answered_seconds,
+            )
+        ),
+        max_silence=options.silence_seconds,
+        max_context=bound_of(
+            options.max_context, {MAX_CONTEXT: settings.max_context}, settings.sources["max_context"].where
+        ),
         turn_log_bytes=int(settings.turn_log_mb * MB),
         observers=observers(options.telemetry, content=options.telemetry_content),
         box=box_of(
@@ -116,6 +135,14 @@ def loop_settings(
             asks=asks,
         ),
     )
+    where = settings.sources["prompt_file"]
+    inside = os.path.realpath(folder.project / settings.prompt_file).startswith(f"{folder.project.resolve()}/")
+    if found.box is not None and where.kind == "file" and not inside:
+        raise ConfigurationError(
+            f"the prompt {settings.prompt_file} ({where.name} {where.where}) lies outside of the project, whose"
+            " turns run in a box\n  next: put it into the project, or name it yourself with --prompt"
+        )
+    return found
 
 
 def require_prompt(folder: Folder, settings: CommonSettings, advice: str) -> None:
@@ -132,11 +159,13 @@ def live_needs_json(settings: CommonSettings) -> str:
     return f"{source.name} {source.where} is text; live output needs json, which is taken"
 
 
-def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None) -> Driver:
+def open_driver(
+    folder: Folder, settings: Settings, extra: Mapping[str, str], *, log: Path | None = None, boxed: bool = False
+) -> Driver:
     """Load the driver that the settings name: the project's own.
 
     The shipped one of that name is for a project without drivers, and for whoever asks for one with an option.
-    `log` is the log of the loop that it is loaded for.
+    `log` is the log of the loop that it is loaded for; `boxed`: see :meth:`bridge.driver.Driver.load`.
     """
     from bridge.driver import Driver
 
@@ -157,6 +186,7 @@ def open_driver(folder: Folder, settings: Settings, extra: Mapping[str, str], *,
         cwd=folder.project,
         settings={name: os_text(value) for name, value in {**settings.shell_globals(), **extra}.items()},
         log=log,
+        boxed=boxed,
     )
 
 

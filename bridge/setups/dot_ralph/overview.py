@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bridge import timestamps
 from bridge.amounts import whole
 from bridge.loop import lock, runs
+from bridge.loop.logs import USUAL
 from bridge.process import table
 from bridge.process.table import running_in
 from bridge.records import read_object, read_text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from bridge.setups.model import Overview, Rows
 
 
-def overview(folder: Folder, now: float, flavour: str = "") -> dict[str, Any]:
+def overview(folder: Folder, now: float, flavour: str = "", status: str = USUAL.status) -> dict[str, Any]:
     """Return what the files say, ready for JSON. What isn't there, or makes no sense, is None.
 
     Keys: project, folder, flavour, running, stale (the files say running, and nobody is), holder{pid, since,
@@ -30,7 +31,7 @@ def overview(folder: Folder, now: float, flavour: str = "") -> dict[str, Any]:
     breaker{state, reason, loops_without_progress}, session{active, id, last_used, agent}, plan{done, total, next},
     run{elapsed_seconds, last_output} while the agent is at work.
     """
-    record = read_object(folder / "status.json") or {}
+    record = read_object(folder / status) or {}
     holder = lock.holder(folder.path)
     others = running_in(folder.project, "ralph_loop.sh")
     running = holder is not None or bool(others)
@@ -109,9 +110,9 @@ def _number(value: object) -> int | None:
     return whole(value)
 
 
-def examine(folder: Folder, state: Path, now: float, flavour: str = "") -> Overview:
+def examine(folder: Folder, state: Path, now: float, flavour: str = "", status: str = USUAL.status) -> Overview:
     """Give the overview, and what the files say of a loop's end that our record may not know of."""
-    seen = overview(folder, now, flavour)
+    seen = overview(folder, now, flavour, status)
     at = timestamps.parse_iso(seen["updated"])
     if at is None:
         return seen, None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge import timestamps
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import GO_ON, Decision, LoopState, Moment, PlanPolicy, Verdict, plan_done
+from bridge.loop.policy import GO_ON, Decision, Moment, PlanPolicy, Verdict, but_open, plan_done
+from bridge.loop.state import LoopState
 from bridge.setups.dot_ralph import breaker as breakers
 from bridge.setups.dot_ralph.breaker import Breaker
 from bridge.setups.dot_ralph.exits import ExitSignals, exit_reason, update_signals
@@ -110,7 +111,7 @@ class FolderPolicy(PlanPolicy[S, O], Generic[S, O]):
             "safety_circuit_breaker": "the assistant asked for the end five times",
             "project_complete": "the assistant gave the exit signal again",
         }
-        return Decision(Verdict.COMPLETE, reason, words[reason])
+        return Decision(Verdict.COMPLETE, reason, f"{words[reason]}{but_open(plan)}")
 
     def used_up(self, state: S, at: Moment) -> Decision | None:
         count = state.calls.at(at.now).count

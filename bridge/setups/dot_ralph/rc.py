@@ -19,18 +19,21 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ProjectUnusable
 from bridge.files import read_bytes
+from bridge.setups.assignments import LARGEST, read_assignments
 from bridge.setups.dot_ralph.settings import FILE_KEYS, KEYS
 from bridge.setups.settings import RcEntry
+from bridge.setups.shell_words import parse_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from bridge.setups.dot_ralph.folder import Folder
 
 _BLANKS = " \t\r\v\f"
 _QUOTES = "\"'"
 _LINE = re.compile(r"(export[ \t]+)?([A-Z0-9_]+)=(.*)")
-_DEFAULTING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):-([^}]*)\}")
+_DEFAULTING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):-([^}$]*)\}")
 _QUOTED = re.compile(r"""("[^"]*"|'[^']*')[ \t]+#.*""")
 _COMMENTED = re.compile(r"([^\"'#][^#]*?|)[ \t]+#.*")
 _EXPANSION = re.compile(r"\$[A-Za-z_{(0-9?$!#@*]|^~/")
@@ -80,7 +83,7 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
         try:
             if path.exists() and not path.is_file() and not path.is_dir():
                 raise ProjectUnusable(f"{shown} is no regular file\n  next: put a file of KEY=VALUE lines there")
-            text = read_bytes(path).decode("utf-8", "surrogateescape")
+            text = settings_text(path, shown)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             continue
         except ProjectUnusable:
@@ -91,6 +94,14 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
         entries, remarks = parse(text, env)
         return Rc(shown, entries, remarks, exists=True)
     return Rc(f"{folder.shown}/.ralphrc")
+
+
+def settings_text(path: Path, shown: str) -> str:
+    """The text of a settings file. Raises ProjectUnusable, of one that is too large for one."""
+    found = read_bytes(path, LARGEST + 1)
+    if len(found) > LARGEST:
+        raise ProjectUnusable(f"{shown} has more than {LARGEST:,} bytes\n  next: see what is in it")
+    return found.decode("utf-8", "surrogateescape")
 
 
 def parse(text: str, env: Mapping[str, str]) -> tuple[dict[str, RcEntry], tuple[Remark, ...]]:
@@ -131,13 +142,23 @@ def _take(
         remarks.append(Remark(number, problem, "write the whole value on one line"))
         return
     via = ""
-    single = value[:1] == "'"
+    single, quoted = value[:1] == "'", value[:1] == '"'
     if value[:1] in tuple(_QUOTES):
         value = value[1:-1]
     if defaulting := _DEFAULTING.fullmatch(value):
         name, default = defaulting.groups()
         via = name if env.get(name) else ""
         value = env.get(name) or (entries[name].value if name in entries else "") or default
+    elif not single and (found := parse_parameter(value, quoted=quoted)) and found.operator:  # as 2.11.0 reads it
+        known = {name: entry.value for name, entry in entries.items()} | {
+            name: env[name] for name in env if env[name]
+        }
+        each = read_assignments(f'{key}="{value}"' if quoted else f"{key}={value}", known).found[key]
+        if each.why:
+            problem = f"{key} can't be read ({each.why}): {_short(line)}; it is left out"
+            remarks.append(Remark(number, problem, "write the value itself"))
+            return
+        value = each.value or ""
     elif key not in _COMMANDS and not single and _EXPANSION.search(value):
         problem = f"{key} is {_short(value)}: nothing is expanded in it"
         remarks.append(Remark(number, problem, "write the value itself", ignored=False))

@@ -21,7 +21,7 @@ from bridge.setups.dot_ralph.state_files import STATUS_WORDS, CrashCleared, by_h
 from bridge.setups.projects import at_work, project_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bridge.setups.dot_ralph.doctor import FolderCase
     from bridge.setups.dot_ralph.folder import Folder
@@ -107,9 +107,9 @@ def _ignore(case: FolderCase[Any]) -> str:
 # -- what loops have left, or are doing now -----------------------------------------------------------------
 
 
-def _status_file(case: FolderCase[Any]) -> Examined:
+def status_file(case: FolderCase[Any], name: str = "status.json") -> Examined:
     """The dashboards of bmalph and others read it."""
-    path = case.folder / "status.json"
+    path = case.folder / name
     if not path.exists():
         return passed("no loop has run yet")
     record = read_object(path)
@@ -197,13 +197,20 @@ def _clear_leftovers(case: FolderCase[Any]) -> str:
     return f"what a crashed run had left is cleared: {', '.join(found)}"
 
 
-def _second_loop(case: FolderCase[Any]) -> Examined:
-    """Two loops in one project overwrite each other's state (trap T16)."""
+def second_loop(
+    case: Any, programs: Sequence[str] = ("ralph_loop.sh",), words: str = "the original {} is running here"
+) -> Examined:
+    """Two loops in one project overwrite each other's state (trap T16).
+
+    Args:
+        case: has the `folder` of the loop's state.
+        programs: that would be another loop. words: what is said of one of them.
+    """
     mine = lock.holder(case.folder.path)
-    others = table.running_in(case.folder.project, "ralph_loop.sh")
-    if others:
-        pids = " ".join(map(str, others))
-        return failed(f"the original ralph_loop.sh is running here: process {pids}", f"end it: kill {pids}")
+    for program in programs:
+        if others := table.running_in(case.folder.project, program):
+            pids = " ".join(map(str, others))
+            return failed(f"{words.format(program)}: process {pids}", f"end it: kill {pids}")
     if mine is not None:
         return passed(f"a loop is at work: process {mine.pid}, since {timestamps.local(mine.since)}")
     return passed("no loop is at work")
@@ -227,12 +234,12 @@ STALE = DoctorCheck("nothing is left of a crashed run", _leftovers, fix=_clear_l
 STATE: Mapping[str, DoctorCheck[FolderCase[Any]]] = {
     "gitignore": DoctorCheck("git ignores the loop's state", _ignored, 60, _ignore),
     "tracked-state": DoctorCheck("git does not track the loop's state", _tracked, 60),
-    "status-file": DoctorCheck("status.json can be read", _status_file),
+    "status-file": DoctorCheck("status.json can be read", status_file),
     "circuit-breaker": DoctorCheck("circuit breaker", _circuit),
     "ralph-session": DoctorCheck("session", _session),
     "api-calls": DoctorCheck("calls of this hour", _api_calls),
     "loop-lock": DoctorCheck("the loop's lock can be taken", _lock_file),
-    "second-loop": DoctorCheck("no other loop is running", _second_loop),
+    "second-loop": DoctorCheck("no other loop is running", second_loop),
     # Agents that go on working after their loop has gone (trap T2):
     "orphaned-agents": DoctorCheck(
         "no agent runs without its loop",

@@ -48,8 +48,8 @@ _ARGUMENT = (
 )
 
 
-def command_words(command: str, project: Path, env: Mapping[str, str]) -> list[str]:
-    """Split CLAUDE_CODE_CMD as a shell does (trap F5), unless the whole of it is a program."""
+def command_words(command: str, project: Path, env: Mapping[str, str], name: str = "CLAUDE_CODE_CMD") -> list[str]:
+    """Split a setting such as CLAUDE_CODE_CMD as a shell does (trap F5), unless the whole of it is a program."""
     whole = os.path.join(project, command) if "/" in command else command
     if shutil.which(whole, path=env.get("PATH")) is not None:
         return [command]
@@ -57,7 +57,7 @@ def command_words(command: str, project: Path, env: Mapping[str, str]) -> list[s
         return shlex.split(command)
     except ValueError as error:
         raise ConfigurationError(
-            f"CLAUDE_CODE_CMD is {command!r}: {error}\n  next: close the quote, or write the path of a program"
+            f"{name} is {command!r}: {error}\n  next: close the quote, or write the path of a program"
         ) from error
 
 
@@ -143,7 +143,13 @@ _OF_CLAUDE = {
 
 
 def load_driver(
-    name: str, folder: Folder, settings: FrankbriaSettings, extra: Mapping[str, str], env: Mapping[str, str]
+    name: str,
+    folder: Folder,
+    settings: FrankbriaSettings,
+    extra: Mapping[str, str],
+    env: Mapping[str, str],
+    *,
+    boxed: bool,
 ) -> Driver:
     """Load a driver, ours by name or any by path; raises `BridgeError`."""
     from bridge.driver import Driver
@@ -155,6 +161,7 @@ def load_driver(
         cwd=folder.project,
         env=dict(env),
         settings={key: os_text(value) for key, value in globals_of.items()},
+        boxed=boxed,
     )
 
 

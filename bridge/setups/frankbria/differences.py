@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import ANYWHERE, read_bytes
 from bridge.setups.dot_ralph.controller import OriginalNeeded
+from bridge.setups.frankbria.providers import chosen, unknown
 from bridge.setups.frankbria.settings import KEYS
 from bridge.setups.settings import as_text
 from bridge.setups.unserved import DOCKER, SERVED
@@ -27,6 +27,8 @@ _CLAUDE = ("claude", "claude-code")
 
 def refuse(
     settings: FrankbriaSettings,
+    project: Path,
+    env: Mapping[str, str],
     *,
     sandboxed: Sequence[str] = (),
     driver: str | None = None,
@@ -43,7 +45,8 @@ def refuse(
 
     Raises:
         OriginalNeeded: a sandbox is asked for, or more about an issue than that.
-        ConfigurationError: another provider than the CLI that would run; options of a sandbox without one.
+        ConfigurationError: another provider than the CLI that would run, and no adapter of that name; options of a
+            sandbox without one.
     """
     wanted = [("sandbox", "SANDBOX_PROVIDER", f"ours are {', '.join(SERVED)}, and never this machine instead")]
     if settings.github_issue:
@@ -73,28 +76,13 @@ def refuse(
             f"{sandboxed[0]} is about a sandbox that isn't asked for: nothing is started\n"
             "  next: leave it out, or start the original (~/.ralph/ralph_loop.sh) with --sandbox"
         )
-    if settings.provider and settings.provider.lower() not in (*_CLAUDE, _name(driver)):
-        source = settings.sources["provider"]
-        runs = _name(driver) or "claude"
-        raise ConfigurationError(
-            f"AGENT_PROVIDER={settings.provider} {source.where}: the CLI that would run is {runs}"
-            f"\n  next: --driver {settings.provider}, where there is such a driver, or take that setting out"
-        )
+    if settings.provider.lower() in ("", *_CLAUDE, name_of(driver)):
+        return
+    if driver is not None or chosen(settings, project, env) is None:
+        raise unknown(settings, project, env, name_of(driver) or "claude")
 
 
-def provider_scripts(project: Path, env: Mapping[str, str]) -> list[Path]:
-    """Find scripts of the provider contract that the original plans (``lib/agents/NAME.sh``): they are not run."""
-    home = env.get("HOME") or os.path.expanduser("~")
-    folders = (project / ".ralph/lib/agents", project / "lib/agents", type(project)(home) / ".ralph/lib/agents")
-    return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.sh")) if _planned(path)]
-
-
-def _planned(path: Path) -> bool:
-    text = read_bytes(path, root=ANYWHERE).decode("utf-8", "replace")
-    return all(f"{path.stem}_{name}" in text for name in ("build_command", "normalize", "capabilities"))
-
-
-def _name(driver: str | None) -> str:
+def name_of(driver: str | None) -> str:
     return os.path.basename(driver or "").removesuffix(".sh")
 
 

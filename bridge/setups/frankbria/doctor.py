@@ -14,12 +14,21 @@ from bridge.setups.dot_ralph.doctor import FolderCase
 from bridge.setups.dot_ralph.state_checks import MACHINE, STATE
 from bridge.setups.frankbria import adoption, rc
 from bridge.setups.frankbria.commands import command_words
-from bridge.setups.frankbria.differences import differences, provider_scripts, refuse
+from bridge.setups.frankbria.differences import differences, refuse
 from bridge.setups.frankbria.layout import PLAN, missing_parts, read_plan
+from bridge.setups.frankbria.providers import (
+    ProviderCommands,
+    chosen,
+    load_adapter,
+    planned_scripts,
+    provider_scripts,
+)
 from bridge.setups.frankbria.settings import FrankbriaSettings, resolve
+from bridge.shell import consent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from bridge.setups.frankbria.rc import RcScript
 
@@ -33,11 +42,26 @@ class FrankbriaCase(FolderCase[FrankbriaSettings]):
         return resolve(self.folder, env=self.env, rc=self.rc)
 
     @cached_property
+    def adapter(self) -> Path | None:
+        return chosen(self.settings, self.project, self.env)
+
+    @cached_property
     def cli(self) -> str:
+        if self.adapter is not None:
+            return self._cli_of(self.adapter)
+        if consent.looking():
+            return command_words(self.settings.code_cmd, self.project, self.env)[0]
         agents_env, _ = rc.agents_environment(
             self.project, self.settings.shell_init_file, self.settings.exported, self.env
         )
         return command_words(self.settings.code_cmd, self.project, agents_env)[0]
+
+    def _cli_of(self, adapter: Path) -> str:
+        if consent.looking() and not consent.is_ours(str(adapter)):
+            raise Skipped(f"only {self.folder.name_of(adapter)} knows its name, and it is not run")
+        with load_adapter(adapter, self.folder, self.settings, self.rc, {}, self.env, boxed=False) as script:
+            commands = ProviderCommands(script, self.settings, self.project, self.env)
+            return next(iter(commands.build_command(self.settings.prompt_file)), "")
 
 
 def _whole(case: FrankbriaCase) -> Examined:
@@ -51,13 +75,28 @@ def _whole(case: FrankbriaCase) -> Examined:
 def _unserved(case: FrankbriaCase) -> Examined:
     """A loop refuses to start where only the original does what is asked for."""
     try:
-        refuse(case.settings)
+        refuse(case.settings, case.project, case.env)
     except BridgeError as error:
         return failed_with(error)
-    if planned := provider_scripts(case.project, case.env):
+    if planned := planned_scripts(case.project, case.env):
         names = ", ".join(map(str, planned))
-        return warned(f"scripts of the provider contract that is planned are not run: {names}", "use --driver")
+        hint = "rename their functions to agent_NAME_...: docs/providers.md"
+        return warned(
+            f"no loop calls the functions of these scripts, which have the names of a plan: {names}", hint
+        )
     return passed()
+
+
+def _providers(case: FrankbriaCase) -> Examined:
+    found = provider_scripts(case.project, case.env)
+    if not found:
+        raise Skipped("there are none")
+    used = case.adapter
+    there = ", ".join(f"{name} ({case.folder.name_of(path)})" for name, path in sorted(found.items()))
+    if used is not None:
+        source = case.settings.sources["provider"]
+        return passed(f"{there}; AGENT_PROVIDER={used.stem} {source.where} uses {case.folder.name_of(used)}")
+    return passed(f"{there}; none is used: AGENT_PROVIDER names none, and claude runs by itself")
 
 
 def _settings(case: FrankbriaCase) -> Examined:
@@ -104,6 +143,8 @@ def _version(case: FrankbriaCase) -> Examined:
         name = case.cli
     except BridgeError as error:
         raise Skipped("the CLI can't be told") from error
+    if case.adapter is not None:
+        raise Skipped("an adapter names no version")
     return checks.new_enough(name, case.settings.claude_min_version, case)
 
 
@@ -121,6 +162,7 @@ CHECKS: Mapping[str, DoctorCheck[FrankbriaCase]] = {
     "git-repo": DoctorCheck("git repository with commits", checks.optional_git("progress can't be seen"), 60),
     "ralph-project": DoctorCheck("the project has all its files", _whole),
     "unserved": DoctorCheck("no setting asks for what only the original can do", _unserved),
+    "providers": DoctorCheck("provider adapters", _providers),
     "original": DoctorCheck("the original is installed", _installation),
     "ralphrc": DoctorCheck("settings can be used", _settings),
     "differences": DoctorCheck("settings act as in the original", _differences),

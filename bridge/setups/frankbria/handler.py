@@ -21,10 +21,12 @@ from bridge.setups.frankbria.policy import FrankbriaOutcome, FrankbriaState
 from bridge.setups.frankbria.reading import compound_commands, judged, notification, questions_in
 from bridge.setups.frankbria.state_files import FILES, further, lines, reset, status
 from bridge.setups.frankbria.versions import NewerVersion
+from bridge.stream.status import find_promise
 from bridge.turn.tool import TurnRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.events import LoopEvent
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from bridge.loop.plan import Plan
     from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
+    from bridge.setups.frankbria.providers import ProviderCommands
     from bridge.setups.frankbria.settings import FrankbriaSettings
-    from bridge.stream.analysis import Analysis
 
 _UNANSWERED = (
     "IMPORTANT: You asked questions in the previous loop. Nobody is there to answer: this runs headless."
@@ -49,6 +51,7 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
         folder: the loop's folder.
         settings: of the project.
         loop: the same for the loop.
+        reader: the provider adapter that reads the answers; None: we do.
         version: of claude, or ''.
         on_log: is given each line of ``ralph.log`` with its level.
         leaving: says whether somebody wants no wait for a provider's limit; asked while the loop waits for one.
@@ -61,6 +64,7 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
         settings: FrankbriaSettings,
         loop: LoopSettings,
         *,
+        reader: ProviderCommands | None = None,
         version: str = "",
         on_log: Callable[[Level, str], None] = lambda _level, _line: None,
         leaving: Callable[[], bool] = lambda: False,
@@ -78,6 +82,7 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
         super().__init__(setup, loop, own=FILES, lines=lines, now=now, on_log=on_log)
         self.settings = settings
         self._backups = Backups(folder, loop.environment) if settings.backup else None
+        self._reader = reader
         self._version = version
         self._newer: NewerVersion | None = None
         self._leaving = leaving
@@ -88,7 +93,7 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
         self.store.record(CrashCleared())
         notices = super().open(active)
         if self.settings.auto_update and self._version:
-            self._newer = NewerVersion(self._version, self.loop.env or {})
+            self._newer = NewerVersion(self._version, self.loop.project)
         return notices
 
     def close(self) -> None:
@@ -119,7 +124,9 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
     def take_in(self, state: FrankbriaState, turn: Turn) -> FrankbriaOutcome:
         outcome = self.outcome(FrankbriaOutcome, state, turn)
         if outcome.analysis is not None:
-            outcome = self._judged(outcome, outcome.analysis)
+            if self._reader is not None:
+                outcome = self._read(self._reader, outcome, turn.request.logs.output)
+            outcome = self._judged(outcome)
         logs = turn.request.logs
         if turn.command.live and outcome.failure is None:
             keep_stream(turn.result, logs)
@@ -128,8 +135,24 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
                 delete(logs.stderr, missing=False)
         return self.with_session(outcome, turn)
 
-    def _judged(self, outcome: FrankbriaOutcome, analysis: Analysis) -> FrankbriaOutcome:
-        analysis = judged(analysis)
+    def _read(self, reader: ProviderCommands, outcome: FrankbriaOutcome, output: Path) -> FrankbriaOutcome:
+        assert outcome.analysis is not None
+        analysis, wrong = reader.read(output, outcome.analysis)
+        for line in wrong:
+            self.store.log("WARN", line)
+        promise = self.loop.promise
+        return replace(
+            outcome,
+            analysis=analysis,
+            said=outcome.said or bool(analysis.text.strip()),
+            exit_signal=analysis.explicit_exit,
+            promised=outcome.promised or (promise is not None and find_promise(analysis.text, promise)),
+            denied=analysis.has_permission_denials,
+        )
+
+    def _judged(self, outcome: FrankbriaOutcome) -> FrankbriaOutcome:
+        assert outcome.analysis is not None
+        analysis = judged(outcome.analysis)
         compound = compound_commands(analysis.denied_commands, self.settings.allowed_tools)
         denied = analysis.has_permission_denials and not compound
         return replace(

@@ -129,7 +129,9 @@ def _refuse(project: Path) -> None:
 
 KIND = DotRalphKind(
     name="frankbria", title="frankbria's ralph", page="frankbria",
-    options=frozenset(("driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume")),
+    options=frozenset((
+        "driver", "prompt", "calls", "max_failures", "promise", "allowed_tools", "live", "resume", "max_context",
+    )),
     settings=_settings, state=lambda project, _setup: project / ".ralph", open=_open, overview=_overview,
     checks=_checks, plan=PlanKind(files=(".ralph/fix_plan.md",), always=True, aside=_optional), endless=True,
     installation=Installation(_detect, _missing, _adopt, _eject, adopted=_adopted, refuse=_refuse), reset=_reset,

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError, ProjectBusy
+from bridge.errors import ConfigurationError, ProjectBusy, ProjectCodeNotRun
 from bridge.process.argv import resolve as find_program
 from bridge.process.table import ancestors, command_of, running_in
+from bridge.provider import Provider
 from bridge.sandbox.settings import users_word
 from bridge.setups.dot_ralph.breaker import breaker_settings
 from bridge.setups.dot_ralph.controller import ControlledLoop
@@ -25,15 +26,19 @@ from bridge.setups.frankbria.commands import ClaudeCommands, about_settings, loa
 from bridge.setups.frankbria.differences import refuse
 from bridge.setups.frankbria.layout import missing_parts, read_plan, refuse_flat
 from bridge.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
+from bridge.setups.frankbria.providers import ProviderCommands, adapter_of, load_adapter
 from bridge.setups.frankbria.settings import KEYS, resolve
 from bridge.setups.frankbria.versions import installed_version, is_older
 from bridge.setups.settings import GivenOption
 from bridge.setups.unserved import DOCKER, asked_box
+from bridge.shell import consent
 from bridge.turn.driver import DriverTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from bridge.driver import Driver
     from bridge.loop.events import LoopEvent
     from bridge.loop.settings import LoopSettings
     from bridge.setups.dot_ralph.folder import Folder
@@ -53,7 +58,7 @@ class FrankbriaLoop(ControlledLoop):
     """A loop that may start.
 
     Attributes:
-        name: what runs: ``claude``, or ``driver codex``. shown: the same for people.
+        name: what runs: ``claude``, ``driver codex`` or ``provider codex``. shown: the same for people.
         version: of claude, or '' where that isn't known.
     """
 
@@ -65,6 +70,11 @@ class FrankbriaLoop(ControlledLoop):
     @property
     def live(self) -> bool:
         return self.settings.live
+
+    @property
+    def reader(self) -> ProviderCommands | None:
+        """The provider adapter, which reads the answers, too."""
+        return self.driver if isinstance(self.driver, ProviderCommands) else None
 
     @property
     def only_shown(self) -> bool:
@@ -94,7 +104,13 @@ class FrankbriaLoop(ControlledLoop):
             DriverTool(self.driver, self.loop, self.name),
             policy(self.settings, self.loop),
             FrankbriaHandler(
-                self.folder, self.settings, self.loop, version=self.version, on_log=on_log, leaving=leaving
+                self.folder,
+                self.settings,
+                self.loop,
+                reader=self.reader,
+                version=self.version,
+                on_log=on_log,
+                leaving=leaving,
             ),
             FrankbriaState(),
         )
@@ -137,7 +153,7 @@ def ready(
         folder, env=env, rc=rc.read(folder.project, env), options={**given, **given_settings(options, KEYS)}
     )
     box = users_word(env, options.sandbox)
-    refuse(settings, sandboxed=[*sandboxed], driver=options.driver, box=box, issues=issues)
+    refuse(settings, folder.project, env, sandboxed=[*sandboxed], driver=options.driver, box=box, issues=issues)
     _require_whole(folder)
     require_prompt(folder, settings, "write it")
     return settings
@@ -183,8 +199,9 @@ def open_loop(
     settings = ready(folder, options, env, sandboxed=sandboxed, issues=issues)
     busy(folder)
     notices = list(settings.notices)
-    agents_env, wrong = rc.agents_environment(folder.project, settings.shell_init_file, settings.exported, env)
-    notices += wrong
+    agents_env: Mapping[str, str] = {**env, **settings.exported}
+    named = options.named("driver")
+    adapter = adapter_of(named, settings, folder.project, env)
     live = settings.live or (options.live and settings.output_format == "json")
     said = {
         DOCKER[name]: value
@@ -199,7 +216,7 @@ def open_loop(
         env=agents_env,
         user=env,
         live=live,
-        protected=(settings.shell_init_file,),
+        protected=(settings.shell_init_file, *_inside(folder.project, adapter)),
         asks=asks,
     )
     runs_in = "none" if loop.box is None else loop.box.name
@@ -220,12 +237,23 @@ def open_loop(
             folder=folder, settings=known, loop=loop, driver=driver, name=name, shown=shown, version=version
         )
 
-    named = options.script("driver")
-    if named is None:
+    if loop.box is None and not consent.looking():
+        agents_env, wrong = rc.agents_environment(folder.project, settings.shell_init_file, settings.exported, env)
+        notices += wrong
+        loop = replace(loop, env=agents_env)
+    elif settings.shell_init_file:
+        why = "--dry-run runs no code of a project's" if loop.box is None else "turns run in a box"
+        notices.append(f"RALPH_SHELL_INIT_FILE {settings.shell_init_file} is not sourced: {why}")
+    ours = agents_env if loop.box is None else env  # of what runs out here
+    if adapter is None and named is None:
         own = replace(settings, model="", effort="") if loop.model else settings  # the option comes before them
         claude = ClaudeCommands(own, folder.project, agents_env)
         find_program(claude.words, cwd=folder.project, env=agents_env)
-        version = "" if settings.dry_run else installed_version(claude.words, folder.project, agents_env)
+        version = (
+            ""
+            if settings.dry_run
+            else installed_version(claude.words, folder.project, ours, users=loop.box is not None)
+        )
         if is_older(version, settings.claude_min_version):
             least = settings.claude_min_version
             notices.append(
@@ -233,7 +261,45 @@ def open_loop(
             )
         yield opened(claude, "claude", settings.code_cmd, version)
         return
-    with load_driver(named, folder, settings, options.globals, agents_env) as script:
-        notices += about_settings(settings, script)
-        shown = f"{script.display_name()} (driver {script.script})"
-        yield opened(script, f"driver {script.script.stem}", shown)
+    try:
+        script = _script(adapter or named, folder, settings, options, ours, boxed=loop.box is not None)
+    except ProjectCodeNotRun as error:
+        error.shown = [*(f"note: {line}" for line in notices), *settings.lines()]
+        raise
+    with script:
+        commands, kind, about = _commands(script, settings, folder, ours, boxed=loop.box is not None)
+        notices += about
+        shown = f"{script.display_name()} ({kind} {script.script})"
+        yield opened(commands, f"{kind} {script.script.stem}", shown)
+
+
+def _inside(project: Path, adapter: Path | None) -> tuple[str, ...]:
+    """The adapter, seen from the project, where it lies there."""
+    return () if adapter is None or not adapter.is_relative_to(project) else (str(adapter.relative_to(project)),)
+
+
+def _commands(
+    script: Driver | Provider, settings: FrankbriaSettings, folder: Folder, env: Mapping[str, str], *, boxed: bool
+) -> tuple[LoopDriver, str, Iterable[str]]:
+    """What builds the commands, what that is called, and what people should know of its settings."""
+    if isinstance(script, Provider):
+        commands = ProviderCommands(script, settings, folder.project, env)
+        return commands, "provider", commands.about(boxed=boxed)
+    return script, "driver", about_settings(settings, script)
+
+
+def _script(
+    asked: Path | str | None,
+    folder: Folder,
+    settings: FrankbriaSettings,
+    options: RunOptions,
+    env: Mapping[str, str],
+    *,
+    boxed: bool,
+) -> Driver | Provider:
+    """Load what runs the turns: a provider adapter is asked for by its path, as :func:`adapter_of` has it."""
+    if isinstance(asked, str):
+        return load_driver(asked, folder, settings, options.globals, env, boxed=boxed)
+    assert asked is not None
+    read = rc.read(folder.project, env)
+    return load_adapter(asked, folder, settings, read, options.globals, env, boxed=boxed)

@@ -66,7 +66,8 @@ class FrankbriaPolicy(FolderPolicy[FrankbriaState, FrankbriaOutcome]):
 
     def begin(self, state: FrankbriaState, plan: Plan | None, at: Moment) -> tuple[FrankbriaState, Decision]:
         if state.missing:
-            gone = f"{', '.join(state.missing)} {'are' if len(state.missing) > 1 else 'is'} not there"
+            since = f" since turn {state.iteration}" if state.iteration else ""
+            gone = f"{', '.join(state.missing)} {'are' if len(state.missing) > 1 else 'is'} not there{since}"
             return state, Decision(Verdict.INCOMPLETE, "files_deleted", gone)
         if state.leave:
             return state, Decision(Verdict.INCOMPLETE, "api_5hour_limit", "not waiting for the limit to end")

@@ -1,8 +1,9 @@
 """``.ralphrc``: a shell script that the original runs, read here as data.
 
-What it assigns is taken as bash takes it (:mod:`bridge.setups.assignments`). Nothing in it is run: whatever takes
-more than assignments to understand (a command, ``$(...)``, ``if``) is refused with its line, as is what bash itself
-would refuse; half a file is none (trap F33).
+What it assigns is taken as bash takes it (:mod:`bridge.setups.assignments`). Nothing in it is run: a line that is
+more than assignments (a command, ``if``) is refused by its number, as is what bash itself would refuse; half a file
+is none (trap F33). A value that only a command could tell is named where it is a setting, and stops no loop that
+can do without.
 """
 
 from __future__ import annotations
@@ -12,24 +13,29 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.files import read_bytes, usable
+from bridge.files import usable
 from bridge.process.ask import TOO_LONG, ask
 from bridge.setups.assignments import read_assignments
 from bridge.setups.dot_ralph.folder import RC as FILE
+from bridge.setups.dot_ralph.rc import settings_text
 from bridge.setups.settings import RcEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from bridge.setups.assignments import Assigned
+
 _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
 class RcScript:
-    """What the file says: what its lines assign, and what of that the agent finds in its environment."""
+    """What the file says: what its lines assign, what of that only bash can tell, what the agent finds in its
+    environment."""
 
     entries: Mapping[str, RcEntry] = field(default_factory=dict)
+    unread: Mapping[str, Assigned] = field(default_factory=dict)
     exported: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     exists: bool = False
@@ -43,8 +49,8 @@ def read(project: Path, env: Mapping[str, str]) -> RcScript:
     if not path.is_file():
         raise ConfigurationError(f"{FILE} is no regular file\n  next: put a file of NAME=VALUE lines there")
     with usable(FILE):
-        text = read_bytes(path).decode("utf-8", "surrogateescape")
-    return parse(text, env)
+        text = settings_text(path, FILE)
+    return parse(text, {**env, "PWD": os.fspath(project)} if env.get("PWD") else env)
 
 
 def parse(text: str, env: Mapping[str, str]) -> RcScript:
@@ -57,23 +63,37 @@ def parse(text: str, env: Mapping[str, str]) -> RcScript:
     read = read_assignments(text, env)
     if read.problems:
         line, what = read.problems[0]
-        shown = text.splitlines()[line - 1].strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
-        raise ConfigurationError(
-            f"{FILE} line {line}: {what}: {shown!r}\n"
-            "  the file is read and never run, and half of it would be another loop: nothing is started\n"
-            "  next: write NAME=VALUE there, or set it in the environment"
-        )
-    entries = {name: RcEntry(each.value or "", each.line) for name, each in read.found.items()}
+        raise refused(line, what, text.split("\n")[line - 1].strip())
+    entries = {name: RcEntry(each.value or "", each.line) for name, each in read.found.items() if not each.why}
+    unread = {name: each for name, each in read.found.items() if each.why}
     return RcScript(
         entries,
+        unread,
         {name: entry.value for name, entry in entries.items() if name in read.exported or name in env},
-        tuple(
-            f"{FILE} line {each.line}: {name} is an array, of which bash takes the first element alone"
-            for name, each in sorted(read.found.items())
-            if each.array and name.isupper()
+        (
+            *(
+                f"{FILE} line {each.line}: {name} is an array, of which bash takes the first element alone"
+                for name, each in sorted(read.found.items())
+                if each.array and name.isupper()
+            ),
+            *(
+                f"{FILE} line {each.line}: {name} can't be read ({each.why}): the agent doesn't get it"
+                for name, each in unread.items()
+                if name in read.exported
+            ),
         ),
         exists=True,
+    )
+
+
+def refused(line: int, what: str, shown: str) -> ConfigurationError:
+    """What there is to say of a line without which nothing starts."""
+    shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 3] + "..."
+    return ConfigurationError(
+        f"{FILE} line {line}: {what}: {shown!r}\n"
+        "  the file is read and never run, and half of it would be another loop: nothing is started\n"
+        "  next: write NAME=VALUE there, or set it in the environment"
     )
 
 

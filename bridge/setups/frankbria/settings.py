@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bridge.setups.dot_ralph.common import CommonSettings, prompt_of
 from bridge.setups.dot_ralph.folder import RC
+from bridge.setups.frankbria.rc import refused
 from bridge.setups.settings import (
     COUNT,
     POSITIVE,
@@ -31,11 +32,11 @@ from bridge.setups.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from bridge.setups.dot_ralph.folder import Folder
     from bridge.setups.frankbria.rc import RcScript
-    from bridge.setups.settings import GivenOption, RcEntry
+    from bridge.setups.settings import GivenOption, RcEntry, ValueSource
 
 _GIT = ("push", "pull", "fetch", "checkout", "branch", "stash", "merge", "tag")
 TOOLS = ",".join(
@@ -129,7 +130,7 @@ class FrankbriaSettings(CommonSettings):
     create_pr: bool = setting("CREATE_PR", SWITCH, "false", "Refused, with an issue: `swarm run` makes them.")
     create_followups: bool = setting("CREATE_FOLLOWUPS", SWITCH, "false", "Refused, with an issue.")
     completion_labels: str = setting("ADD_COMPLETION_LABELS", TEXT, "", "Refused, with AUTO_CLOSE and an issue.")
-    provider: str = setting("AGENT_PROVIDER", TEXT, "", "Refused unless it is claude, or what --driver names.")
+    provider: str = setting("AGENT_PROVIDER", TEXT, "", "The adapter lib/agents/NAME.sh that runs turns.")
     # fmt: on
     exported: Mapping[str, str] = field(default_factory=dict)
 
@@ -153,6 +154,14 @@ class FrankbriaSettings(CommonSettings):
 KEYS: tuple[SettingKey, ...] = keys_of(FrankbriaSettings)
 _NAMES = frozenset(name for key in KEYS for name in key.names)
 
+_NEEDED = frozenset(
+    (
+        *("code_cmd", "model", "effort", "shell_init_file", "allowed_tools", "prompt_file", "dry_run"),
+        *("sandbox", "provider", "github_issue"),
+    )
+)
+"""What decides which program runs, with what it is asked and what it may do: no default can stand in for it."""
+
 ELSEWHERE = frozenset(
     [f"SANDBOX_DOCKER_{name}" for name in ("IMAGE", "MEMORY", "CPUS", "NETWORK")]
     + [f"SANDBOX_E2B_{name}" for name in ("TEMPLATE", "SANDBOX_ID", "TIMEOUT", "KEEP_ALIVE")]
@@ -173,11 +182,28 @@ def resolve(
             entries.setdefault(key.in_file, entries[key.alias])
     found = {key.field: look_up(key, options or {}, env, entries, RC) for key in KEYS}
     values, notices = read_values(KEYS, found)
+    told = [each for key in KEYS for each in _unread(key, rc, *found[key.field])]
+    notices = [*(line for _, line in sorted(told)), *notices]
     sources = {name: source for name, (_, source) in found.items()}
     values["prompt_file"] = prompt_of(values["prompt_file"], sources["prompt_file"], folder)
     notices = [*rc.notices, *_likely_typos(rc.entries), *notices]
     exported = {name: value for name, value in rc.exported.items() if name not in _NAMES}
     return FrankbriaSettings(**values, exported=exported, sources=sources, notices=tuple(notices))
+
+
+def _unread(key: SettingKey, rc: RcScript, value: str, source: ValueSource) -> Iterator[tuple[int, str]]:
+    """Name a setting of the file that only a command could tell; raises ConfigurationError where a loop with the
+    default would be another one."""
+    name = next((name for name in (key.in_file, key.alias) if name in rc.unread), "")
+    if not name or source.kind == "file":
+        return
+    each = rc.unread[name]
+    if key.field in _NEEDED and source.kind == "default":
+        raise refused(each.line, each.why, f"{name}={each.text}")
+    yield (
+        each.line,
+        f"{RC} line {each.line}: {name} can't be read ({each.why}): it is {value or 'empty'} {source.where}",
+    )
 
 
 def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from typing import TYPE_CHECKING
 
+from bridge.clis import find_cli
 from bridge.errors import BridgeError
+from bridge.git.immune import outside, path_outside
 from bridge.process import ladder
 from bridge.process.argv import resolve
 from bridge.process.ask import ask
@@ -25,13 +26,22 @@ _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _LADDER = (ladder.Rung(signal.SIGKILL, 2.0),)
 
 
-def installed_version(words: Sequence[str], project: Path, env: Mapping[str, str]) -> str:
-    """Ask the CLI for its version; '' where it doesn't say within five seconds."""
+def installed_version(words: Sequence[str], project: Path, env: Mapping[str, str], *, users: bool = False) -> str:
+    """Ask the CLI for its version; '' where it doesn't say within five seconds.
+
+    Args:
+        users: only if it is a CLI that we know, one of the user's own programs, with nothing that a project says.
+    """
+    cwd = str(project)
+    if users:
+        if len(words) != 1 or "/" in words[0] or find_cli(words[0]) is None:
+            return ""
+        env, cwd = {**env, "PATH": path_outside(env, project)}, "/"
     try:
-        argv = resolve([*words, "--version"], cwd=project, env=env)
+        argv = resolve([*words, "--version"], cwd=cwd, env=env)
     except BridgeError:
         return ""
-    asked = ask(argv, cwd=project, env=env, patience=_PATIENCE)
+    asked = ask(argv, cwd=cwd, env=env, patience=_PATIENCE)
     found = _NUMBERS.search(asked.text) if asked.ok else None
     return found[0] if found else ""
 
@@ -51,14 +61,15 @@ def is_older(version: str, than: str) -> bool:
 class NewerVersion:
     """Asks npm in the background; the loop waits for no registry."""
 
-    def __init__(self, version: str, env: Mapping[str, str]) -> None:
+    def __init__(self, version: str, project: Path) -> None:
         self._version = version
-        npm = shutil.which("npm", path=env.get("PATH")) if version else None
+        npm = outside("npm", os.environ, project) if version else None
         self._asking: subprocess.Popen[bytes] | None = None
         if npm is not None:
             self._asking = subprocess.Popen(
                 [npm, "view", _PACKAGE, "version"],
-                env=without_secrets(env),
+                cwd="/",  # the user's own npm, with nothing that a project says
+                env=without_secrets({**os.environ, "PATH": path_outside(os.environ, project)}),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge import resources
 from bridge.clis import DEFAULT_DRIVER
 from bridge.errors import BridgeError
 from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
 from bridge.setups.dot_ralph.doctor import DRIVER, DriverCase, settings
+from bridge.setups.dot_ralph.folder import BMALPH
 from bridge.setups.dot_ralph.state_checks import STATE
+from bridge.setups.foreign_loops import foreign_loop
+from bridge.setups.options import RunOptions
+from bridge.setups.plain.ending import looked_for, plan_files, prompt_words
 from bridge.setups.plain.handler import PlainFiles
 from bridge.setups.plain.settings import IGNORED, SAMPLES
 from bridge.setups.projects import find_prompt
@@ -29,17 +33,32 @@ def _kind(case: DriverCase) -> Examined:
 
 
 def _prompt(case: DriverCase) -> Examined:
+    if (loop := foreign_loop(case.project)) is not None:
+        return passed(loop.taken(RunOptions(), case.env)[1])
     name = find_prompt(case.project, None)
     return passed(f"{name}, {(case.project / name).stat().st_size} bytes")
 
 
 def _plan(case: DriverCase) -> Examined:
     """The loop ends by a signal or a promise, too."""
-    found = PlainFiles(case.project).read_plan()
+    loop = foreign_loop(case.project)
+    words = loop.words if loop is not None else ""
+    words = words or prompt_words(case.project, (loop and loop.prompt) or find_prompt(case.project, None))
+    named = (loop.plan,) if loop is not None and loop.plan else ()
+    found = PlainFiles(case.project, plans=(*named, *plan_files(words))).find_plan()
     if found is None:
-        return passed("none: the loop ends by the exit signal, the promise or --max-iterations")
-    return checks.open_tasks(found, "@fix_plan.md")
+        return passed(
+            f"none ({looked_for(words)}): the loop ends by the exit signal, the promise or --max-iterations"
+        )
+    return checks.open_tasks(found[1], found[0])
 
+
+GITIGNORE: DoctorCheck[Any] = DoctorCheck(
+    "git ignores the loop's state",
+    lambda case: checks.ignored(case, SAMPLES, IGNORED),
+    60,
+    lambda case: checks.ignore(case, SAMPLES, IGNORED),
+)
 
 CHECKS: Mapping[str, DoctorCheck[DriverCase]] = {
     **checks.MACHINE,
@@ -50,24 +69,30 @@ CHECKS: Mapping[str, DoctorCheck[DriverCase]] = {
     "prompt": DoctorCheck("the prompt is there", _prompt),
     "fix-plan": DoctorCheck("the fix plan has open tasks", _plan),
     **DRIVER,
-    "gitignore": DoctorCheck(
-        "git ignores the loop's state",
-        lambda case: checks.ignored(case, SAMPLES, IGNORED),
-        60,
-        lambda case: checks.ignore(case, SAMPLES, IGNORED),
-    ),
+    "gitignore": GITIGNORE,
     **{name: STATE[name] for name in ("status-file", "loop-lock", "second-loop", "orphaned-agents")},
 }
 
 
 # -- where there is nothing yet: the shortest way to a first loop ---------------------------------------------
 
-_SIGNS = (".ralph", ".ralphrc", "ralph", "PROMPT.md", "@fix_plan.md", ".claude/ralph", ".claude/ralph-state.json")
+_SIGNS = (
+    *(
+        f".ralph/{name}"
+        for name in (*BMALPH[:1], "drivers", *BMALPH[2:], "fix_plan.md", "AGENT.md", "agents", "ralph")
+    ),
+    ".ralphrc",
+    "ralph/agents",
+    "PROMPT.md",
+    "@fix_plan.md",
+    ".claude/ralph",
+    ".claude/ralph-state.json",
+)
 
 
 def is_blank(folder: Path) -> bool:
     """Say whether a folder has nothing that any loop would have put there, or look for."""
-    return not any(os.path.lexists(folder / name) for name in _SIGNS)
+    return not any(os.path.lexists(folder / name) for name in _SIGNS) and not (folder / "ralph").is_file()
 
 
 class BlankCase(NamedTuple):

@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge.errors import ProjectUnusable
 from bridge.files import ANYWHERE, confine, read_bytes, usable, write_atomic
@@ -25,11 +25,14 @@ from bridge.loop.events import (
     Waiting,
 )
 from bridge.loop.handler import TurnHandler
+from bridge.loop.logs import USUAL
 from bridge.loop.outcome import Outcome, build_outcome, left_session
 from bridge.loop.plan import Plan, context_for, parse_plan
-from bridge.loop.policy import LIMITS, LoopState, Verdict
+from bridge.loop.policy import LIMITS, Verdict
+from bridge.loop.state import LoopState
 from bridge.loop.store import LEAVE, LoopLog, StateFile, Store
 from bridge.session_id import validate_session_id
+from bridge.setups.plain.ending import PLANS
 from bridge.timestamps import file_name
 from bridge.turn.logs import bound_logs, new_log
 from bridge.turn.tool import TurnLogs, TurnRequest, first_line
@@ -40,10 +43,11 @@ if TYPE_CHECKING:
 
     from bridge.loop.active import ActiveRun
     from bridge.loop.handler import Turn
-    from bridge.loop.logs import Level
+    from bridge.loop.logs import Level, Names
     from bridge.loop.settings import LoopSettings
     from bridge.loop.store import Document, Facts
 
+S = TypeVar("S", bound=LoopState)
 SESSION = ".claude_session_id"
 _TURN_LOG = re.compile(r"driver_(?:output|stderr)_(.*)\.log(?:\.gz)?")
 
@@ -54,22 +58,34 @@ class PlainFiles:
     Args:
         project: the project's folder.
         folder: of the loop's state, relative to it.
-        plan: name of the fix plan in either.
+        plan: name of the plan, in that folder or in the project; None: as `plans` says.
+        plans: where the plan may lie, relative to the project: the first with boxes counts.
     """
 
-    def __init__(self, project: Path, *, folder: str = ".ralph", plan: str = "@fix_plan.md") -> None:
+    def __init__(
+        self, project: Path, *, folder: str = ".ralph", plan: str | None = None, plans: Sequence[str] = PLANS
+    ) -> None:
         confine(project)
         self.project = project
         self.folder = project / folder
-        self.plan = plan
+        self.plans = plans if plan is None else (f"{folder}/{plan}", plan)
         self.session_file = self.folder / SESSION
 
-    def read_plan(self) -> Plan | None:
-        """Read the fix plan: in ``.ralph/``, else in the project's folder, else None."""
-        for folder in (self.folder, self.project):
+    def find_plan(self) -> tuple[str, Plan] | None:
+        """Find the plan and its name from the project: the first with boxes, else the first file; or None."""
+        without_boxes = None
+        for name in self.plans:
             with usable("the fix plan"), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                return parse_plan(read_bytes(folder / self.plan, root=ANYWHERE).decode("utf-8", "replace"))
-        return None
+                plan = parse_plan(read_bytes(self.project / name, root=ANYWHERE).decode("utf-8", "replace"))
+                if plan.total:
+                    return name, plan
+                without_boxes = without_boxes or (name, plan)
+        return without_boxes
+
+    def read_plan(self) -> Plan | None:
+        """Read the plan; None: there is none."""
+        found = self.find_plan()
+        return None if found is None else found[1]
 
     def read_session(self) -> tuple[str | None, bool]:
         """Return the saved session id, and whether the file holds something that is none."""
@@ -125,10 +141,13 @@ def _session(facts: Facts) -> Document:
     return f"{event.state.session_id}\n" if event.state.session_id else None
 
 
-FILES = (
-    StateFile(SESSION, (IterationEnded, LoopEnded), _session),
-    StateFile("status.json", (IterationStarted, IterationEnded, Waiting, LoopEnded, LoopInterrupted), _status),
-)
+def state_files(names: Names) -> tuple[StateFile, ...]:
+    """The state files of such a loop."""
+    told = (IterationStarted, IterationEnded, Waiting, LoopEnded, LoopInterrupted)
+    return (
+        StateFile(SESSION, (IterationEnded, LoopEnded), _session),
+        StateFile(names.status, told, _status),
+    )
 
 
 def _lines(facts: Facts) -> Iterator[tuple[Level, str]]:
@@ -153,7 +172,7 @@ def _lines(facts: Facts) -> Iterator[tuple[Level, str]]:
 # -- the turns ---------------------------------------------------------------------------------------
 
 
-class PlainHandler(TurnHandler[LoopState, Outcome]):
+class PlainHandler(TurnHandler[S, Outcome], Generic[S]):
     """See :class:`bridge.loop.handler.TurnHandler`.
 
     Args:
@@ -161,7 +180,9 @@ class PlainHandler(TurnHandler[LoopState, Outcome]):
         loop: its settings.
         logs_bytes: size of the logs of all turns; 0: any.
         for_agent: the tool is an agent's script, which gets one file: the context, and the prompt.
+        words: the prompt, where it is no file's whole text; or ''.
         more: further state files of a kind that is built on this one.
+        names: of those that people look at.
     """
 
     def __init__(
@@ -171,23 +192,30 @@ class PlainHandler(TurnHandler[LoopState, Outcome]):
         *,
         logs_bytes: int,
         for_agent: bool = False,
+        words: str = "",
         more: Sequence[StateFile] = (),
+        names: Names = USUAL,
     ) -> None:
-        log = LoopLog(lines=_lines)
-        super().__init__(Store(files.folder, (*FILES, *more), setup=loop, log=log, live="Turn {}"))
+        log = LoopLog(name=names.log, lines=_lines)
+        table = (*state_files(names), *more)
+        super().__init__(Store(files.folder, table, setup=loop, log=log, live="Turn {}", live_name=names.live))
         self._files = files
         self._loop = loop
         self._logs_bytes = logs_bytes
-        self._agent_prompt = files.folder / ".ralph_bridge.prompt.md" if for_agent else None
+        self._goes_on = False
+        self._for_agent, self._words = for_agent, words
+        self._own_prompt = files.folder / ".ralph_bridge.prompt.md" if for_agent or words else None
 
     def open(self, active: ActiveRun) -> Iterable[str]:
+        self._goes_on = active.before is None or active.before.cut_off
         for line in active.notices:
             self.store.log("WARN", line)
         self.store.log("INFO", f"The loop begins: {active.tool}")
-        return active.notices
+        return [*active.notices, *filter(None, [self._loop.ending_notice])]
 
-    def load(self, state: LoopState) -> tuple[LoopState, Iterable[str]]:
-        if state.iteration or not self._loop.resume:
+    def load(self, state: S) -> tuple[S, Iterable[str]]:
+        # A run that has ended in order has left nothing to go on with: the next one begins anew.
+        if state.iteration or not (self._loop.resume and self._goes_on):
             return state, ()
         found, spoiled = self._files.read_session()
         wrong = f"{self._files.session_file} holds no session id; a new session is started"
@@ -196,15 +224,15 @@ class PlainHandler(TurnHandler[LoopState, Outcome]):
     def read_plan(self) -> Plan | None:
         return self._files.read_plan()
 
-    def begin_turn(self, state: LoopState, plan: Plan | None, session: str | None) -> TurnRequest:
+    def begin_turn(self, state: S, plan: Plan | None, session: str | None) -> TurnRequest:
         number = state.iteration + 1
-        context = context_for(state, plan, resumed=session is not None)
+        context = context_of(self._loop, state, plan, resumed=session is not None)
         prompt, broken = self._loop.prompt, ""
-        if self._agent_prompt is not None:
-            prompt = str(self._agent_prompt)
+        if self._own_prompt is not None:
+            prompt = str(self._own_prompt)
             try:
                 with usable("the prompt of the turn"):
-                    write_atomic(self._agent_prompt, agent_prompt(self._loop, context))
+                    write_atomic(self._own_prompt, self._written(context))
             except ProjectUnusable as error:
                 if number == 1:
                     raise
@@ -217,7 +245,12 @@ class PlainHandler(TurnHandler[LoopState, Outcome]):
             number, prompt, TurnLogs(output, stderr), context=context, session=session, broken=broken
         )
 
-    def take_in(self, _state: LoopState, turn: Turn) -> Outcome:
+    def _written(self, context: str) -> bytes:
+        if self._for_agent:
+            return agent_prompt(self._loop, context, self._words)
+        return self._words.encode("utf-8", "surrogateescape")
+
+    def take_in(self, _state: S, turn: Turn) -> Outcome:
         outcome = build_outcome(
             Outcome,
             turn.result,
@@ -232,12 +265,21 @@ class PlainHandler(TurnHandler[LoopState, Outcome]):
         return replace(outcome, session_id=left_session(outcome, turn.tool, turn.request))
 
 
-def agent_prompt(settings: LoopSettings, context: str) -> bytes:
+def context_of(settings: LoopSettings, state: LoopState, plan: Plan | None, *, resumed: bool) -> str:
+    """Give the context of a turn: where the loop stands, and how to say that all is done."""
+    return context_for(state, plan, resumed=resumed) + settings.ending_request
+
+
+def agent_prompt(settings: LoopSettings, context: str, words: str = "") -> bytes:
     """Give the prompt of an agent's turn: where the loop stands, and what people have written.
+
+    `words` are that, where no file's whole text is.
 
     Raises:
         bridge.errors.ProjectUnusable: the prompt can't be read.
     """
     with usable("the prompt"):
-        written = read_bytes(settings.project / settings.prompt, root=ANYWHERE)
+        written = words.encode("utf-8", "surrogateescape") or read_bytes(
+            settings.project / settings.prompt, root=ANYWHERE
+        )
     return context.encode("utf-8", "surrogateescape") + b"\n\n" + written

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.errors import BridgeError
 from bridge.setups.dot_ralph.folder import locate, other_system
 from bridge.setups.dot_ralph.kind import DotRalphKind, overview
+from bridge.setups.foreign_loops import READERS, foreign_loop
 from bridge.setups.model import PlanKind
+from bridge.setups.plain.ending import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +46,13 @@ def _flat(project: Path) -> str:
 def _checks(project: Path, _setup: Setup | None, env: Mapping[str, str]) -> tuple[Any, Mapping[str, Any]]:
     from bridge.setups.dot_ralph.doctor import DriverCase
     from bridge.setups.plain.doctor import CHECKS
+    from bridge.setups.project_file import project_options
 
+    with suppress(BridgeError):  # which other checks report
+        named = project_options(project, env).get("driver") or env.get("PLATFORM_DRIVER")
+        loop = None if named else foreign_loop(project)
+        if driver := named or (loop and loop.driver):
+            env = {**env, "PLATFORM_DRIVER": driver}
     return DriverCase(locate(project), env), CHECKS
 
 
@@ -57,11 +67,12 @@ def _reset(project: Path) -> list[str]:
 
 
 KIND = DotRalphKind(
-    name="plain", title="a folder with a prompt", page="setups", signs=((".ralph",), ("PROMPT.md",)),
+    name="plain", title="a folder with a prompt", page="setups",
+    signs=((".ralph",), ("PROMPT.md",), *((each.file,) for each in READERS)),
     options=frozenset((
         "driver", "agent", "prompt", "max_failures", "max_idle", "promise", "allowed_tools", "live", "resume",
-        "lift", "dry_run",
+        "max_context", "lift", "dry_run",
     )),
     open=_open, overview=_overview, checks=_checks, reset=_reset,
-    plan=PlanKind(files=(".ralph/@fix_plan.md", "@fix_plan.md")),
+    plan=PlanKind(files=PLANS),
 )  # fmt: skip

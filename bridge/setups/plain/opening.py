@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.resources import os_text
+from bridge.setups import PLAIN
+from bridge.setups.foreign import without_prompt
+from bridge.setups.foreign_loops import foreign_loop
 from bridge.setups.model import Opened
-from bridge.setups.plain.settings import SAMPLES, loop_settings
+from bridge.setups.plain.ending import ending_of, plan_files, prompt_words
+from bridge.setups.plain.settings import loop_settings
+from bridge.setups.projects import has_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -22,87 +29,121 @@ if TYPE_CHECKING:
     from bridge.loop.outcome import Outcome
     from bridge.loop.settings import LoopSettings
     from bridge.loop.store import StateFile
+    from bridge.setups.foreign_loops import ForeignLoop
     from bridge.setups.options import RunOptions
     from bridge.setups.plain.handler import PlainFiles
     from bridge.turn.tool import Command, Tool
 
 
-class _Plain(Opened):
-    __slots__ = ()
-    loop: LoopSettings
-
-    def state_files(self) -> tuple[str, Sequence[str]]:
-        return ".ralph", SAMPLES
-
-
 @dataclass(frozen=True, slots=True)
-class DriverLoop(_Plain):
+class DriverLoop(Opened):
     driver: Driver
     loop: LoopSettings
+    foreign: ForeignLoop | None = None
 
     def begun(self) -> tuple[Driver, LoopSettings]:
         return self.driver, self.loop
 
     def preview(self) -> tuple[Sequence[str], Command]:
-        from bridge.loop.plan import context_for
-        from bridge.loop.policy import LoopState
-        from bridge.setups.plain.handler import PlainFiles
+        from bridge.loop.state import LoopState
+        from bridge.setups.plain.handler import context_of
         from bridge.turn.driver import build_command
 
-        files, session = PlainFiles(self.loop.project), None
-        if self.loop.resume and self.driver.supports_sessions():
-            session, _ = files.read_session()
-        context = context_for(LoopState(), files.read_plan(), resumed=session is not None)
-        return (), build_command(self.driver, self.loop, self.loop.prompt, context=context, session=session)
+        plan = files_of(self.loop, self.foreign).read_plan()
+        context = context_of(self.loop, LoopState(), plan, resumed=False)
+        if self.foreign is None or not self.foreign.words:
+            return (), build_command(self.driver, self.loop, self.loop.prompt, context=context, session=None)
+        with NamedTemporaryFile("w", suffix=".md", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(self.foreign.words)
+            file.flush()
+            return (), build_command(self.driver, self.loop, file.name, context=context, session=None)
 
     def events(self) -> Generator[LoopEvent, None, None]:
         from bridge.turn.driver import DriverTool
 
-        return run_plain(DriverTool(self.driver, self.loop, f"driver {self.driver.script.stem}"), self.loop)
+        tool = DriverTool(self.driver, self.loop, f"driver {self.driver.script.stem}")
+        return run_plain(tool, self.loop, foreign=self.foreign)
 
 
 @dataclass(frozen=True, slots=True)
-class AgentLoop(_Plain):
+class AgentLoop(Opened):
     agent: Agent
     loop: LoopSettings
+    foreign: ForeignLoop | None = None
 
     def begun(self) -> tuple[Agent, LoopSettings]:
         return self.agent, self.loop
 
     def preview(self) -> tuple[Sequence[str], bytes]:
-        from bridge.loop.plan import context_for
-        from bridge.loop.policy import LoopState
-        from bridge.setups.plain.handler import PlainFiles, agent_prompt
+        from bridge.loop.state import LoopState
+        from bridge.setups.plain.handler import agent_prompt, context_of
         from bridge.turn.model import refuse_for_agent
 
         refuse_for_agent(self.agent, self.loop.model)
-        plan = PlainFiles(self.loop.project).read_plan()
-        return (), agent_prompt(self.loop, context_for(LoopState(), plan, resumed=False))
+        plan = files_of(self.loop, self.foreign).read_plan()
+        context = context_of(self.loop, LoopState(), plan, resumed=False)
+        return (), agent_prompt(self.loop, context, self.foreign.words if self.foreign else "")
 
     def events(self) -> Generator[LoopEvent, None, None]:
         from bridge.turn.agent import AgentTool
 
-        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True)
+        return run_plain(AgentTool(self.agent, self.loop), self.loop, for_agent=True, foreign=self.foreign)
 
 
 @contextmanager
 def open_loop(folder: Path, options: RunOptions, tell: Callable[[str], None]) -> Iterator[DriverLoop | AgentLoop]:
     """Load the script, which is closed when the block ends. Nothing is started."""
-    agent = options.script("agent")
-    if agent is not None and (options.allowed_tools is not None or not options.resume):
+    foreign = foreign_loop(folder, options.prompt)
+    own_promise = options.promise
+    if foreign is not None:
+        options, line = foreign.taken(options, os.environ)
+        tell(line)
+    elif options.prompt is None and not has_prompt(folder):
+        raise without_prompt(folder)
+    agent = options.named("agent")
+    if agent is not None and (options.allowed_tools is not None or options.resume is not None):
         raise ConfigurationError(
-            "--allowed-tools and --no-continue (allowed_tools, resume) are for drivers: agents have no hook for it"
+            "--allowed-tools and --continue/--no-continue (allowed_tools, resume) are for drivers:"
+            " agents have no hook for it"
         )
     if agent is None and not options.lift:
         raise ConfigurationError("--no-lift does not apply without --agent")
-    settings = loop_settings(folder, options)
+    from bridge.setups.projects import unread_scripts
+
+    if options.prompt is None and (unread := unread_scripts(folder)):
+        tell(f"{unread[0]} names a coding CLI, and is not run: --script {shlex.quote(unread[0])} runs it")
+    settings = _with_ending(loop_settings(folder, options), own_promise, foreign, agent=agent is not None)
     if agent is not None:
-        with agent_of(folder, agent, options.globals, timeout=settings.hook_seconds, lift=options.lift) as script:
-            yield AgentLoop(script, settings)
+        wait, boxed = settings.hook_seconds, settings.box is not None
+        with agent_of(folder, agent, options.globals, timeout=wait, lift=options.lift, boxed=boxed) as script:
+            yield AgentLoop(script, settings, foreign)
         return
-    named, tools = options.script("driver"), options.allowed_tools
-    with driver_of(folder, named, options.globals, tell, allowed_tools=tools) as driver:
-        yield DriverLoop(driver, settings)
+    named, tools = options.named("driver"), options.allowed_tools
+    boxed = settings.box is not None
+    with driver_of(folder, named, options.globals, tell, allowed_tools=tools, boxed=boxed) as driver:
+        yield DriverLoop(driver, settings, foreign)
+
+
+def files_of(loop: LoopSettings, foreign: ForeignLoop | None = None) -> PlainFiles:
+    """Give the files of a loop: the plan of another tool's loop, or one that its prompt names, counts first."""
+    from bridge.setups.plain.handler import PlainFiles
+
+    named = (foreign.plan,) if foreign is not None and foreign.plan else ()
+    return PlainFiles(loop.project, plans=(*named, *plan_files(_words(loop, foreign))))
+
+
+def _words(loop: LoopSettings, foreign: ForeignLoop | None) -> str:
+    return (foreign.words if foreign is not None else "") or prompt_words(loop.project, loop.prompt)
+
+
+def _with_ending(
+    loop: LoopSettings, promise: str | None, foreign: ForeignLoop | None, *, agent: bool
+) -> LoopSettings:
+    found = files_of(loop, foreign).find_plan()
+    plan = found[0] if found is not None and found[1].total else None
+    named = foreign.promise if foreign is not None else None
+    ending = ending_of(_words(loop, foreign), plan, promise=promise, agent=agent, foreign=named)
+    return replace(loop, promise=ending.promise, ending_request=ending.request, ending_notice=ending.notice)
 
 
 def run_plain(
@@ -111,31 +152,44 @@ def run_plain(
     *,
     for_agent: bool = False,
     files: PlainFiles | None = None,
+    foreign: ForeignLoop | None = None,
     more: Sequence[StateFile] = (),
 ) -> Generator[LoopEvent, None, None]:
     """Run the loop of a folder with a tool.
 
-    `files` says where it keeps its own, None: as in a plain folder; `more` are further state files that it keeps.
+    `foreign` is the loop of another tool whose words it runs; `files` says where it keeps its own, None: as in a
+    plain folder; `more` are further state files that it keeps.
 
     Raises:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
-    from bridge.loop.policy import LoopState, PlanPolicy
+    from bridge.loop.policy import PlanPolicy
     from bridge.loop.runner import run_loop
     from bridge.loop.settings import night
-    from bridge.setups.plain.handler import PlainFiles, PlainHandler
+    from bridge.loop.state import LoopState
+    from bridge.setups.plain.handler import PlainHandler
     from bridge.setups.projects import active_run
 
-    files = PlainFiles(loop.project) if files is None else files
+    setup = PLAIN if files is None else ""
+    files = files_of(loop, foreign) if files is None else files
+    words = foreign.words if foreign is not None else ""
     logs_bytes = night(loop.environment).turn_logs_bytes
-    handler = PlainHandler(files, loop, logs_bytes=logs_bytes, for_agent=for_agent, more=more)
+    handler: PlainHandler[LoopState] = PlainHandler(
+        files, loop, logs_bytes=logs_bytes, for_agent=for_agent, words=words, more=more
+    )
     policy: PlanPolicy[LoopState, Outcome] = PlanPolicy(loop.limits, loop.pauses)
-    active = active_run(files.folder, loop.project, tool.name)
+    active = active_run(files.folder, loop.project, tool.name, setup=setup)
     return run_loop(tool, policy, handler, loop, active=active, state=LoopState())
 
 
 def agent_of(
-    project: Path, named: str, extra: Mapping[str, str], *, timeout: float | None, lift: bool = True
+    project: Path,
+    named: str,
+    extra: Mapping[str, str],
+    *,
+    timeout: float | None,
+    lift: bool = True,
+    boxed: bool = False,
 ) -> Agent:
     """Load an agent where there is no setup of its kind, with what its controller would have set.
 
@@ -143,6 +197,7 @@ def agent_of(
         named: a path, or a name: of one in the project (``.ralph/agents``, ``agents``), else of a shipped one.
         timeout: seconds for each hook beside the program.
         lift: run filters that start a jq for every line in one jq.
+        boxed: see :meth:`bridge.agent.Agent.load`.
     """
     from bridge.agent import Agent
     from bridge.setups.dot_ralph.folder import Folder
@@ -156,7 +211,25 @@ def agent_of(
         settings={**base, **extra},
         timeout=timeout,
         lift=lift,
+        boxed=boxed,
     )
+
+
+def require_driver(driver: Driver, loop: LoopSettings) -> None:
+    """See whether a driver's CLI is there, before anything is changed.
+
+    Raises:
+        bridge.errors.ProgramNotFound, ProgramNotStarted, HookError: it isn't, or can't be asked for.
+    """
+    from tempfile import NamedTemporaryFile
+
+    from bridge.process.argv import resolve
+    from bridge.turn.driver import build_command
+
+    with NamedTemporaryFile() as prompt:
+        argv = build_command(driver, loop, prompt.name).argv
+    if not (loop.box and loop.box.has_programs):
+        resolve(argv, cwd=loop.project, env=loop.environment)
 
 
 def driver_of(
@@ -166,6 +239,7 @@ def driver_of(
     tell: Callable[[str], None],
     *,
     allowed_tools: str | None = None,
+    boxed: bool = False,
 ) -> Driver:
     """Load the driver that the option, the environment or the project's settings name."""
     from bridge.setups.dot_ralph import rc
@@ -184,7 +258,7 @@ def driver_of(
     settings = resolve(folder, env=os.environ, rc=rc.read(folder, os.environ), options=options)
     for notice in settings.notices:
         tell(notice)
-    driver = open_driver(folder, settings, extra)
+    driver = open_driver(folder, settings, extra, boxed=boxed)
     try:
         if problem := about_tools(settings, driver):
             tell(problem)

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from bridge.git.repository import Files
 from bridge.loop.policy import Limits
+from bridge.loop.rotation import bound_of
 from bridge.loop.settings import LoopSettings, night, read_caps
 from bridge.resources import os_text
 from bridge.setups.boxes import box_of
 from bridge.setups.crew import model_of, reserves_of
 from bridge.setups.dot_ralph import folder
 from bridge.setups.gates import gates_of
+from bridge.setups.plain.ending import PROMISE
 from bridge.telemetry import observers
 
 if TYPE_CHECKING:
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
 
 TURN_MINUTES = 60.0
 """Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
-
-AGENT_PROMISE = "COMPLETE"
-"""What ends the loop of an agent script unless another promise is named: prompts for these scripts ask for it."""
 
 
 def loop_settings(
@@ -57,17 +56,17 @@ def loop_settings(
         project=project,
         prompt=os_text(find_prompt(project, options.prompt)) if prompt is None else prompt,
         limits=Limits(
-            50 if options.max_iterations is None else options.max_iterations,
+            50 if options.max_iterations is None else options.max_iterations or None,
             options.max_failures or 0,
             options.max_seconds,
             int(wanted.max_idle) if options.max_idle is None else options.max_idle,
         ),
         pauses=pauses,
         live=options.live,
-        promise=options.promise or (AGENT_PROMISE if options.agent else None),
+        promise=options.promise or (PROMISE if options.agent else None),
         timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
         caps=options.caps.over(read_caps(env)),
-        resume=options.resume,
+        resume=bool(options.resume),
         env=env,
         observers=observers(options.telemetry, content=options.telemetry_content),
         box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
@@ -75,7 +74,9 @@ def loop_settings(
         reserves=reserves_of(options, env),
         gates=gates_of(options, env),
         files=FILES,
-        graces=wanted.graces,
+        graces=options.graces(wanted.graces),
+        max_silence=options.silence_seconds,
+        max_context=bound_of(options.max_context, env),
         turn_log_bytes=wanted.turn_log_bytes,
         hook_seconds=wanted.hook_seconds,
     )
@@ -91,5 +92,5 @@ IGNORED = (".ralph/logs/", ".ralph/status.json", ".ralph/live.log", ".ralph/.*")
 SAMPLES = (".ralph/status.json", ".ralph/live.log", ".ralph/logs/ralph.log", ".ralph/.ralph_bridge.json")
 """Files that show whether it does."""
 
-FILES = Files(is_own=lambda path: _OWN.fullmatch(path) is not None)
+FILES = Files(is_own=lambda path: _OWN.fullmatch(path) is not None, own=IGNORED)
 """What of a project is no work."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError
-from bridge.setups import standin
-from bridge.setups.model import Adopted, PlanKind
+from bridge.setups.model import PlanKind
 from bridge.setups.prompted.files import setup_at
-from bridge.setups.prompted.kind import OPTIONS, prompted_kind
+from bridge.setups.prompted.kind import SCRIPTED, prompted_kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 NAME, BUILD, PLAN_MODE, PLAN = "playbook", "build", "plan", "IMPLEMENTATION_PLAN.md"
 PLACES = ("", ".ralph/", "ralph/")
 """Where its prompts may lie; its plan and its script lie there, or at the root."""
+_BUILDS = tuple(f"{place}PROMPT_{BUILD}.md" for place in PLACES)
 SCRIPTS = ("loop.sh", "ralph-loop.sh", "loop_streamed.sh", "ralph.sh", "scripts/ralph-loop.sh")
 
 
@@ -55,15 +54,6 @@ def missing(folder: Path) -> tuple[str, ...]:
     return () if place_of(folder) is not None else (f"there is no {prompt_name(BUILD)}, {places}",)
 
 
-def _adopt(setup: Setup) -> Adopted:
-    if not setup.controller.is_file():
-        raise ConfigurationError(
-            f"there is no {setup.controller} to stand in for: this playbook has no script\n"
-            "  next: ralph-bridge run, which needs none"
-        )
-    return standin.adopt(setup.controller, NAME)
-
-
 def _aside(_folder: Path, text: str) -> set[int]:
     from bridge.setups.playbook.plan import aside
 
@@ -75,12 +65,13 @@ KIND = prompted_kind(
     title="the playbook",
     page="playbook",
     signs=tuple((f"{place}{prompt_name(mode)}",) for mode in (BUILD, PLAN_MODE) for place in PLACES),
-    options=OPTIONS | {"mode", "push"},
+    options=SCRIPTED | {"mode"},
     detect=detect,
     missing=missing,
-    adopt=_adopt,
     module="bridge.setups.playbook.job",
-    plan=PlanKind(files=tuple(f"{place}{PLAN}" for place in PLACES), wide=True, aside=_aside, asks="prompt"),
+    plan=PlanKind(
+        files=tuple(f"{place}{PLAN}" for place in PLACES), wide=True, aside=_aside, asks="script", prompts=_BUILDS
+    ),
     copied=tuple(f"{place}{name}" for place in PLACES for name in (prompt_name(BUILD), PLAN, *SCRIPTS)),
     believed=tuple(
         f"{place}{name}" for place in PLACES for name in (prompt_name(BUILD), prompt_name(PLAN_MODE), *SCRIPTS)

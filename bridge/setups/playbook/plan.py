@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.loop.plan import FENCE, Plan, plan_of
+from bridge.loop.plan import Plan, plan_of, without_examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _BULLET = re.compile(r"([ \t]*)(?:[-*+]|\d{1,4}[.)])[ \t]+(\S.*)$")
 _BOX = re.compile(r"(?:\*\*[^*]{1,40}\*\*:?[ \t]+)?\[([ xX~!/?])\](?:[ \t]+(.*))?$")
@@ -93,8 +92,7 @@ def aside(text: str) -> set[int]:
 
 def _lines(text: str) -> Iterator[_Line]:
     text = text.removeprefix("\ufeff")
-    for hidden in (_COMMENT, FENCE):
-        text = hidden.sub(lambda found: re.sub(r"[^\n]", "", found[0]), text)
+    text = without_examples(text).replace("\0", "")
     above: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if heading := _HEADING.match(line):

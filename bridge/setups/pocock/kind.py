@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.setups import standin
-from bridge.setups.model import Adopted, PlanKind
-from bridge.setups.prompted.files import setup_at
-from bridge.setups.prompted.kind import OPTIONS, prompted_kind
+from bridge.setups.model import PlanKind
+from bridge.setups.prompted.files import own_script, setup_at
+from bridge.setups.prompted.kind import prompted_kind
 from bridge.setups.prompted.task_lists import alone, planned, ticked
 
 if TYPE_CHECKING:
@@ -53,12 +52,12 @@ def detect(folder: Path) -> Setup | None:
 
 
 def _carries(folder: Path, name: str) -> bool:
-    """Whether a script gives its CLI a prompt; of one whose name says nothing, that is no file of its own."""
-    from bridge.setups.prompted.script import Script
+    """Whether a script calls a CLI; of one whose name says nothing, with a prompt that is its own."""
+    from bridge.setups.script.which import LoopScript
+    from bridge.setups.snarktank.kind import feeds_file
 
-    given = Script.behind(folder / name, folder).prompt
-    own = any(each.kind == "text" and " " in each.text.strip() for each in given) and given[0].kind != "file"
-    return own if name == ROOT else bool(given)
+    path = folder / name
+    return bool(LoopScript(own_script(path), folder).calls) and not (name == ROOT and feeds_file(folder, path))
 
 
 def at(folder: Path, name: str) -> Setup:
@@ -75,28 +74,16 @@ def missing(folder: Path) -> tuple[str, ...]:
     return () if detect(folder) else (f"{found[0]} gives no CLI that is known a prompt, or is another setup's",)
 
 
-def _adopt(setup: Setup) -> Adopted:
-    if setup.flavour != "once":
-        return standin.adopt(setup.controller, NAME)
-    name = setup.controller.name
-    said = (
-        f"{name} stays as it is: it starts one session for a person; `ralph-bridge run` sends its prompt in turns"
-    )
-    return Adopted(setup.controller, setup.controller, False, message=said)
-
-
 KIND = prompted_kind(
     name=NAME,
     title="Matt Pocock's ralph",
     page="pocock",
-    options=OPTIONS,
     signs=(*((each,) for each in (*LOOPS, *ONCE) if each != ROOT), *((ROOT, each) for each in (*PLANS, *PROGRESS))),
     detect=detect,
     missing=missing,
     module="bridge.setups.pocock.job",
-    adopt=_adopt,
     believed=(*LOOPS, *ONCE, *_PROMPTS),
-    plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="prompt"),
+    plan=PlanKind(files=PLANS, planned=planned, ticked=ticked, alone=alone, asks="script", prompts=_PROMPTS),
     copied=(*LOOPS, *ONCE, *PLANS, *PROGRESS, *_PROMPTS),
     appended=PROGRESS,
     endless=True,

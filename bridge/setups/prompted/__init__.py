@@ -1,6 +1,6 @@
-"""Setups whose controller gives a prompt to a CLI, again and again: what several kinds of them have in common.
+"""Setups of a script that is known, or of a prompt that is given to a CLI again and again.
 
-A kind says what a run of it is (`job`): which prompt, which plan, what ends it. `script` reads the controller's own
-script for what it calls, `task_lists` the files in which such setups keep what is to be done, `faults` what is
-known to go wrong in the originals. Nothing here names a kind.
+A kind says what its script is started with and which plan it has (`kind`, `words_for`), or what a run of ours is
+(`job`);
+`task_lists` reads the files in which such setups keep what is to be done. Nothing here names a kind.
 """

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge import resources
 from bridge.clis import DEFAULT_DRIVER, known_clis
 from bridge.errors import BridgeError
-from bridge.process import table
-from bridge.setups import standin
-from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, passed, warned
+from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, passed, warned
 from bridge.setups.dot_ralph.folder import locate
-from bridge.setups.dot_ralph.state_checks import STATE
+from bridge.setups.dot_ralph.state_checks import STATE, second_loop
 from bridge.setups.options import RunOptions
-from bridge.setups.plain.settings import IGNORED, SAMPLES
-from bridge.setups.prompted.faults import find_faults
-from bridge.setups.prompted.files import own_script, shown
-from bridge.setups.prompted.script import Script
+from bridge.setups.plain.doctor import GITIGNORE
+from bridge.setups.script import doctor as script
+from bridge.setups.script.doctor import ScriptCase
 from bridge.wording import plural
 
 if TYPE_CHECKING:
@@ -33,12 +30,16 @@ if TYPE_CHECKING:
 
 
 class LoadedTool(NamedTuple):
-    """The driver or agent that a run would start: its title, its script, its CLI, the least version of that."""
+    """The driver or agent that a run would start: its title, its script, its CLI, the least version of that.
+
+    available: whether the driver says that it can be used; None where it doesn't.
+    """
 
     title: str
     script: Path
     program: str
     least: str | None
+    available: bool | None = None
 
 
 @dataclass
@@ -53,8 +54,6 @@ class PromptedCase:
     def __post_init__(self) -> None:
         self.project = self.setup.project
         self.folder = locate(self.project)
-        self.original = own_script(self.setup.controller)
-        self.controller = shown(self.setup, str(self.setup.controller))
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -77,7 +76,13 @@ class PromptedCase:
         with open_job(job, RunOptions(), lambda _text: None) as opened:
             script = opened.script
             if isinstance(script, Driver):
-                return LoadedTool(script.display_name(), script.script, script.cli_binary(), script.min_version())
+                return LoadedTool(
+                    script.display_name(),
+                    script.script,
+                    script.cli_binary(),
+                    script.min_version(),
+                    script.check_available(),
+                )
             return LoadedTool(script.script.stem, script.script, script.cli, None)
 
     @property
@@ -97,12 +102,7 @@ def _reported(why: str) -> Iterator[None]:
 
 
 def _setup(case: PromptedCase) -> Examined:
-    told = f"{case.setup.name}, by {', '.join(case.setup.evidence)}"
-    if not case.original.is_file():
-        return passed(told)
-    adopted = standin.state_of(case.setup.controller) is not standin.StandInState.ORIGINAL
-    whose = "ralph-bridge stands in for it" if adopted else "the original (`ralph-bridge adopt` stands in for it)"
-    return passed(f"{told}\n{case.controller}: {whose}")
+    return passed(f"{case.setup.name}, by {', '.join(case.setup.evidence)}")
 
 
 def _plan(case: PromptedCase) -> Examined:
@@ -112,10 +112,16 @@ def _plan(case: PromptedCase) -> Examined:
     with suppress(BridgeError):  # the next check's failure
         job = case.job
     noun, nouns = (job.noun, job.nouns) if job else ("task", "tasks")
+    if plan.total and plan.complete and job and job.plan_ends:
+        return warned(f"{job.all_done(plan.total)}: a run ends at once", f"add an open {noun}")
+    return _counted(plan, noun, nouns)
+
+
+def _counted(plan: Plan | None, noun: str, nouns: str) -> Examined:
+    if plan is None:
+        return passed("there is none")
     if not plan.total:
         return warned(f"it has no {noun}", f"write one entry for each {noun}")
-    if plan.complete and job and job.plan_ends:
-        return warned(f"{job.all_done(plan.total)}: a run ends at once", f"add an open {noun}")
     return passed(f"{plan.done} of {plan.total} {nouns} done")
 
 
@@ -123,10 +129,6 @@ def _prompt(case: PromptedCase) -> Examined:
     job, plan = case.job, case.plan
     over = plan is not None and plan.complete and job.plan_ends  # there may be none for a next turn
     told = [job.shown if over else f"{job.shown}, {plural(len(job.prompt(1)), 'byte')}", *job.notes]
-    if job.tool.line:
-        told.insert(1, f"{job.tool.program}, as {case.controller}:{job.tool.line} calls it")
-    elif case.original.is_file():
-        told.insert(1, f"{case.controller} calls no CLI that we know: {job.tool.program}, unless `run` names one")
     return passed("\n".join(told))
 
 
@@ -140,11 +142,17 @@ def _contract(case: PromptedCase) -> Examined:
 
 def _available(case: PromptedCase) -> Examined:
     """The setup runs with any CLI: another that is there is the shortest way."""
-    found = checks.installed(case.tool.program, case)
-    drivers = [
-        cli.driver.name for cli in known_clis().values() if cli.driver and checks.find(cli.programs[0], case)
-    ]
-    if found.status != "failed" or not drivers:
+    tool = case.tool
+    found = checks.installed(tool.program, case)
+    found = checks.refused(found, tool.available, resources.shown_script(tool.script))
+    if found.status != "failed":
+        return found
+    drivers = []
+    for cli in known_clis().values():
+        with suppress(Skipped):  # a program of the project's is nothing to go on with
+            if cli.driver and checks.find(cli.programs[0], case):
+                drivers.append(cli.driver.name)
+    if not drivers:
         return found
     name = DEFAULT_DRIVER if DEFAULT_DRIVER in drivers else drivers[0]
     return found._replace(hint=f"{found.hint}\n          or, with another CLI: ralph-bridge run --driver {name}")
@@ -155,23 +163,8 @@ def _options(case: PromptedCase) -> Examined:
     return checks.options(tool.script, resources.shown_script(tool.script), tool.program, case)
 
 
-def _faults(case: PromptedCase) -> Examined:
-    """To inform, not to alarm: none of them is one of a run of ours."""
-    if not case.original.is_file():
-        return passed("there is no script")
-    name = shown(case.setup, str(case.original))
-    found = find_faults(Script(case.original, case.project))
-    return passed(
-        "\n".join(f"{name}:{each.line}: {each.what}; here {each.change}" for each in found) or "none found"
-    )
-
-
 def _second_loop(case: PromptedCase) -> Examined:
-    name = case.setup.controller.name
-    if others := table.running_in(case.project, name):
-        pids = " ".join(map(str, others))
-        return failed(f"the original {name} is running here: process {pids}", f"end it: kill {pids}")
-    return STATE["second-loop"].run(case)  # type: ignore[arg-type]
+    return second_loop(case, [case.setup.controller.name])
 
 
 CHECKS: Mapping[str, DoctorCheck[Any]] = {
@@ -181,7 +174,6 @@ CHECKS: Mapping[str, DoctorCheck[Any]] = {
     "unserved": DoctorCheck("no setting asks for what ralph-bridge can't do", checks.unserved),
     "plan": DoctorCheck("the plan has open tasks", _plan),
     "prompt": DoctorCheck("the prompt can be read", _prompt, 60),
-    "known-faults": DoctorCheck("known faults of the original script are none of ours", _faults),
     "driver": DoctorCheck("the driver or agent loads", _loads, 60),
     "driver-contract": DoctorCheck("it meets the contract", _contract, 120),
     "cli-available": DoctorCheck("the agent's CLI is installed", _available, 60),
@@ -191,13 +183,41 @@ CHECKS: Mapping[str, DoctorCheck[Any]] = {
         60,
     ),
     "cli-drift": DoctorCheck("the agent's CLI knows the options", _options, 90),
-    "gitignore": DoctorCheck(
-        "git ignores the loop's state",
-        lambda case: checks.ignored(case, SAMPLES, IGNORED),
-        60,
-        lambda case: checks.ignore(case, SAMPLES, IGNORED),
-    ),
+    "gitignore": GITIGNORE,
     **{name: STATE[name] for name in ("status-file", "loop-lock", "orphaned-agents")},
     "second-loop": DoctorCheck("no other loop is running", _second_loop),
 }
 """By stable ids, as all tables of checks."""
+
+
+class ScriptedCase(ScriptCase):
+    """The same where the setup's own script is what runs; `ready` raises for what is looked for before that."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        env: Mapping[str, str],
+        read_plan: Callable[[Setup], Plan | None],
+        ready: Callable[[Callable[[str], None]], object],
+        nouns: tuple[str, str],
+    ) -> None:
+        super().__init__(setup, env)
+        self.ready, self.nouns = ready, nouns
+        self.read_plan = read_plan
+
+
+def _scripts_plan(case: ScriptedCase) -> Examined:
+    return _counted(case.read_plan(case.setup), *case.nouns)
+
+
+def _ready(case: ScriptedCase) -> Examined:
+    told: list[str] = []
+    case.ready(told.append)
+    return passed("\n".join(told))
+
+
+SCRIPTED_CHECKS: Mapping[str, DoctorCheck[Any]] = {
+    **script.CHECKS,
+    "plan": replace(CHECKS["plan"], run=_scripts_plan),
+    "prompt": DoctorCheck("what the script needs is there", _ready),
+}

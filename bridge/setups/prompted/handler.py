@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.files import usable, write_atomic
+from bridge.loop.state import LoopState
 from bridge.session_id import validate_session_id
 from bridge.setups.plain.handler import PlainFiles, PlainHandler
 from bridge.turn.tool import first_line
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.loop.handler import Turn
     from bridge.loop.outcome import Outcome
     from bridge.loop.plan import Plan
-    from bridge.loop.policy import Decision, LoopState
+    from bridge.loop.policy import Decision
     from bridge.loop.settings import LoopSettings
     from bridge.setups.prompted.job import Job
     from bridge.turn.tool import TurnRequest
@@ -27,7 +28,7 @@ _PROMPT = ".ralph/.ralph_bridge.prompt.md"
 """What the turn that is under way was given."""
 
 
-class PromptedHandler(PlainHandler):
+class PromptedHandler(PlainHandler[LoopState]):
     """See :class:`bridge.loop.handler.TurnHandler`; `require` raises where the CLI isn't there."""
 
     def __init__(self, job: Job, loop: LoopSettings, *, require: Callable[[], None], logs_bytes: int) -> None:
@@ -35,19 +36,14 @@ class PromptedHandler(PlainHandler):
         self._job = job
         self._require = require
         self._file = job.project / _PROMPT
-        self._fresh = not self._file.parent.exists()
         self._sent = b""
         self._problem = ""
 
     def open(self, active: ActiveRun) -> Iterable[str]:
-        if self._fresh:  # a folder of ours alone: an agent's `git add -A` would commit it
-            with usable("the loop's folder"):
-                write_atomic(self._file.with_name(".gitignore"), b"*\n")
         told, plan = [*super().open(active)], self.read_plan()
         # Else no turn will begin.
         if plan is None or not plan.complete or not self._job.plan_ends or self._loop.gates is not None:
             self._require()
-            told += self._job.begin()
         return told
 
     def load(self, state: LoopState) -> tuple[LoopState, Iterable[str]]:

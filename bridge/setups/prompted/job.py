@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import Decision, LoopState, PlanPolicy, Verdict
-from bridge.stream.status import find_promise
+from bridge.loop.policy import Decision, PlanPolicy, Verdict, but_open
+from bridge.loop.state import LoopState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,25 +41,6 @@ class Refused(Outcome):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """The CLI that the controller's own script calls, and how.
-
-    Attributes:
-        program: its name.
-        options: what the script passes to it beside the prompt, its permissions and the form of its output.
-        permission: its permission mode, of a CLI that has such modes; '': the script names none.
-        on_stdin: the script gives it the prompt there.
-        line: of the call, from 1; 0: no script says so.
-    """
-
-    program: str
-    options: tuple[str, ...] = ()
-    permission: str = ""
-    on_stdin: bool = False
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One run.
 
@@ -67,18 +48,17 @@ class Job:
         project: the folder that the CLI runs in.
         shown: the prompt, as the first line calls it: a file, mostly.
         prompt: gives what is sent in a turn, by its number, from 1. It is asked in each turn: people edit prompts.
-        tool: what the project's own script runs, unless a driver or an agent is asked for.
+        program: the CLI that runs it, unless a driver or an agent is asked for.
         most: iterations; None: any number.
         promise: what ends the loop when the assistant's last message gives it; None: nothing does.
-        gives_up: what ends it, likewise, though the work isn't done; None: nothing does.
         read_plan: reads the plan; None from it: there is none.
         plan_ends: a plan with nothing left to do ends the loop, before a turn, too.
+        idle_ends: such a plan ends it behind a turn that has changed nothing.
         noun: what the plan counts: ``story``, in the plural `nouns`.
         used_up: exit status when all iterations, or the minutes, are used up. complete: whether the former is the
             usual end.
         pause: seconds between two turns.
         notes: what people should know before it begins.
-        begin: makes ready, once the project is ours; what it gives is told.
         judge: says what a turn came to once its output has been read, before anything follows from that.
         after: follows each turn; what it gives is told.
     """
@@ -86,19 +66,18 @@ class Job:
     project: Path
     shown: str
     prompt: Prompt
-    tool: Tool
+    program: str
     most: int | None
     promise: str | None = None
-    gives_up: str | None = None
     read_plan: Callable[[], Plan | None] = lambda: None
     plan_ends: bool = True
+    idle_ends: bool = False
     noun: str = "task"
     nouns: str = "tasks"
     used_up: int = 1
     complete: bool = False
     pause: float = 0.0
     notes: tuple[str, ...] = ()
-    begin: Callable[[], Iterable[str]] = lambda: ()
     judge: Callable[[Outcome, Turn], Outcome] = lambda outcome, _turn: outcome
     after: Callable[[Outcome], Iterable[str]] = lambda _outcome: ()
 
@@ -134,10 +113,30 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
         if outcome.failure is None and outcome.promised and not at.doubted:
             promise = f"the assistant gave the promise{self._open(outcome.plan)}"
             return Decision(Verdict.COMPLETE, "completion_promise", promise)
-        if outcome.failure is None and self._given_up(outcome):
-            detail = f"the assistant gave up: <promise>{self.job.gives_up}</promise>"
-            return Decision(Verdict.INCOMPLETE, "given_up", detail)
-        return self.common_verdict(after, replace(outcome, plan=None), at)
+        if (done := at.believes(self._idle(outcome))) is not None:
+            return done
+        return self._left(self.common_verdict(after, replace(outcome, plan=None), at), outcome.plan)
+
+    def begin(self, state: LoopState, plan: Plan | None, at: Moment) -> tuple[LoopState, Decision]:
+        state, decision = super().begin(state, plan, at)
+        return state, self._left(decision, plan)
+
+    def _idle(self, outcome: Outcome) -> Decision | None:
+        """End a loop whose plan has nothing left to do behind a turn that found nothing to do."""
+        plan, changes = outcome.plan, outcome.changes
+        if not self.job.idle_ends or plan is None or not plan.complete or outcome.failure is not None:
+            return None
+        if changes is None or changes.count or changes.committed or outcome.ticked > 0:
+            return None
+        found = f"{self.job.all_done(plan.total)}, and the last turn changed nothing"
+        return Decision(Verdict.COMPLETE, "plan_complete", found)
+
+    def _left(self, decision: Decision, plan: Plan | None) -> Decision:
+        """Call an end by the number of turns what it is where the plan has open tasks; the exit status stays."""
+        used_up = decision.verdict is Verdict.COMPLETE and decision.reason == "max_iterations"
+        if not used_up or plan is None or plan.complete or not plan.total:
+            return decision
+        return replace(decision, verdict=Verdict.INCOMPLETE, detail=f"{decision.detail}{self._open(plan)}")
 
     def spent(self, state: LoopState, at: Moment) -> Decision | None:
         if (found := super().spent(state, at)) is None:
@@ -145,15 +144,5 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
         usual = self.job.complete and found.reason == "max_iterations"
         return replace(found, verdict=Verdict.COMPLETE if usual else found.verdict, status=self.job.used_up)
 
-    def _given_up(self, outcome: Outcome) -> bool:
-        """In plain text nobody knows which words are the assistant's own: there, nothing says so."""
-        if self.job.gives_up is None or outcome.analysis is None:
-            return False
-        return outcome.analysis.family != "text" and find_promise(outcome.words, self.job.gives_up)
-
     def _open(self, plan: Plan | None) -> str:
-        if plan is None or plan.done >= plan.total:
-            return ""
-        left = plan.total - plan.done
-        noun = self.job.noun if plan.total == 1 else self.job.nouns
-        return f", but {left} of {plan.total} {noun} {'is' if left == 1 else 'are'} open"
+        return but_open(plan, self.job.noun, self.job.nouns)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from bridge.clis import find_cli
 from bridge.errors import ConfigurationError
 from bridge.loop.settings import night, numbers
-from bridge.resources import os_text
 from bridge.setups.model import Opened
-from bridge.setups.plain.settings import FILES, SAMPLES, loop_settings
+from bridge.setups.plain.settings import FILES, loop_settings
 from bridge.turn.model import refuse_for_agent
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from bridge.loop.settings import LoopSettings
     from bridge.setups.options import RunOptions
     from bridge.setups.prompted.job import Job
-    from bridge.setups.prompted.job import Tool as OwnTool
     from bridge.turn.tool import Command, Tool
 
 PAUSE = "RALPH_BRIDGE_PAUSE_SECONDS"
@@ -41,15 +39,11 @@ class PromptedLoop(Opened):
     def begun(self) -> tuple[Driver | Agent, LoopSettings]:
         return self.script, self.loop
 
-    def state_files(self) -> tuple[str, Sequence[str]]:
-        made = (self.job.project / ".ralph").exists()  # one that we make has git pass over it
-        return ".ralph", SAMPLES if made else ()
-
     def preview(self) -> tuple[Sequence[str], Command | bytes]:
         import tempfile
 
         from bridge.driver import Driver
-        from bridge.loop.policy import LoopState
+        from bridge.loop.state import LoopState
         from bridge.setups.prompted.job import PromptedPolicy
         from bridge.turn.driver import build_command
 
@@ -79,19 +73,18 @@ class PromptedLoop(Opened):
         Raises:
             bridge.errors.ProgramNotFound, ProgramNotStarted, HookError: it isn't, or can't be asked for.
         """
-        from bridge.process.argv import resolve
+        from bridge.driver import Driver
+        from bridge.setups.plain.opening import require_driver
         from bridge.turn.agent import AgentTool
-        from bridge.turn.tool import Command
 
-        tool = self._tool()
-        if isinstance(tool, AgentTool):
-            tool.require_program()
-        elif isinstance(command := self.preview()[1], Command):
-            resolve(command.argv, cwd=self.loop.project, env=self.loop.environment)
+        if isinstance(self.script, Driver):
+            require_driver(self.script, self.loop)
+        else:
+            AgentTool(self.script, self.loop).require_program()
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        from bridge.loop.policy import LoopState
         from bridge.loop.runner import run_loop
+        from bridge.loop.state import LoopState
         from bridge.setups.projects import active_run
         from bridge.setups.prompted.handler import PromptedHandler
         from bridge.setups.prompted.job import PromptedPolicy
@@ -127,11 +120,10 @@ def open_job(
     promised = replace(options, promise=options.promise or job.promise)
     loop = loop_settings(job.project, promised, prompt=job.shown, protected=protected)
     pause = numbers(loop.environment, {"pause": PAUSE}).get("pause", job.pause)
-    driver, agent = options.script("driver"), options.script("agent")
+    driver, agent = options.named("driver"), options.named("agent")
     own = driver is None and agent is None
     if own:
-        driver, agent = _for_cli(job.tool)
-    tool = job.tool if own or (driver is not None and _is_for(driver, job.tool)) else None
+        driver, agent = _for_cli(job.program)
     loop = replace(
         loop,
         limits=replace(loop.limits, max_iterations=most),
@@ -139,43 +131,41 @@ def open_job(
         promise=options.promise or job.promise,
         files=files,
         resume=False,
-        arguments=tool.options if tool is not None and driver is not None else (),
-        stdin=tool is not None and tool.on_stdin,
+        stdin=own,
     )
     if driver is not None:
         from bridge.driver import Driver
         from bridge.setups.dot_ralph.folder import locate
 
-        mode = {"CLAUDE_PERMISSION_MODE": tool.permission} if tool is not None and tool.permission else {}
+        mode = {"CLAUDE_PERMISSION_MODE": "bypassPermissions"} if own else {}
         settings: Mapping[str, object] = {"PROMPT_FILE": job.shown, **mode, **options.globals}
         with Driver.load(
-            driver, folders=locate(job.project).all_drivers, cwd=job.project, settings=settings
+            driver,
+            folders=locate(job.project).all_drivers,
+            cwd=job.project,
+            settings=settings,
+            boxed=loop.box is not None,
         ) as script:
             yield PromptedLoop(job, loop, script)
         return
     from bridge.setups.plain.opening import agent_of
 
     assert agent is not None
-    with agent_of(job.project, agent, options.globals, timeout=loop.hook_seconds, lift=options.lift) as script:
+    wait, boxed = loop.hook_seconds, loop.box is not None
+    with agent_of(job.project, agent, options.globals, timeout=wait, lift=options.lift, boxed=boxed) as script:
         yield PromptedLoop(job, loop, script)
 
 
-def _for_cli(tool: OwnTool) -> tuple[str | None, str | None]:
-    """Name the driver, else the agent, that ships for what the project's own script calls."""
+def _for_cli(program: str) -> tuple[str | None, str | None]:
+    """Name the driver, else the agent, that ships for a CLI."""
     from bridge.resources import scripts_in, shipped
 
-    cli = find_cli(tool.program)
+    cli = find_cli(program)
     if cli is not None and cli.driver is not None:
         return cli.driver.name, None
     if cli is not None and cli.name in scripts_in("agent", [shipped("agents")]):
         return None, cli.name
-    where = f"line {tool.line} of its script" if tool.line else "its script"
     raise ConfigurationError(
-        f"{where} calls {tool.program}, for which no driver and no agent ships\n"
+        f"its script calls {program}, for which no driver and no agent ships\n"
         "  next: name one with --driver or --agent (`ralph-bridge drivers` and `ralph-bridge agents` list them)"
     )
-
-
-def _is_for(driver: str, tool: OwnTool) -> bool:
-    cli = find_cli(tool.program)
-    return cli is not None and cli.driver is not None and os_text(driver) == cli.driver.name

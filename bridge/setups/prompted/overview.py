@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bridge import timestamps
 from bridge.amounts import whole
 from bridge.errors import BridgeError
+from bridge.loop.logs import APART, USUAL
 from bridge.records import read_object
 from bridge.setups.model import Older
 from bridge.turn.tool import first_line
@@ -27,7 +28,7 @@ def examine(project: Path, state: Path, read_plan: Callable[[], Plan | None]) ->
     Keys: project, folder, running, holder, loop, last_action, exit_reason, updated, plan{done, total, next},
     plan_problem.
     """
-    record = read_object(state / "status.json") or {}
+    record = read_object(state / USUAL.newer(APART, state).status) or {}
     plan, problem = None, None
     try:
         plan = read_plan()
@@ -69,3 +70,13 @@ def rows(seen: dict[str, Any], now: float) -> Rows:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def texts(state: Path) -> tuple[Path, ...]:
+    """The log of what the agent says: of the loop that was at work last."""
+    return (state / USUAL.newer(APART, state).live,)
+
+
+def traces(_project: Path, state: Path) -> tuple[Path, ...]:
+    """The files whose time says when a loop was last at work."""
+    return (state / USUAL.status, state / APART.status)

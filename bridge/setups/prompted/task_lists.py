@@ -1,6 +1,7 @@
 """Lists of tasks in JSON or YAML (``prd.json``, ``tasks.yaml``): read in all their dialects, and changed in place.
 
-An entry is done by ``passes: true``, ``completed: true``, or a ``status`` such as ``done``. What is changed is that
+An entry is done by ``passes: true``, ``completed: true``, or a ``status`` such as ``done``; one whose status is
+``cancelled``, ``blocked`` or the like isn't open, either. What is changed is that
 value alone: every other byte of the file stays. Pure.
 """
 
@@ -12,8 +13,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge import yaml_bounds
 from bridge.errors import ConfigurationError
 from bridge.loop.plan import FENCE, Plan, with_ticks
+from bridge.resources import likely
 from bridge.setups.model import PlannedTask
 
 if TYPE_CHECKING:
@@ -22,6 +25,13 @@ if TYPE_CHECKING:
 LISTS = ("userStories", "user_stories", "stories", "tasks", "features", "requirements", "items")
 """Keys under which an object has its list; a list may stand alone, too."""
 _DONE = frozenset({"done", "complete", "completed", "passed", "passing", "closed", "finished"})
+_ASIDE = frozenset(
+    {
+        *("abandoned", "blocked", "canceled", "cancelled", "deferred", "dropped", "duplicate", "invalid"),
+        *("obsolete", "onhold", "paused", "postponed", "rejected", "skip", "skipped", "wontdo", "wontfix"),
+    }
+)
+"""Statuses, as letters, of entries that are neither done nor anybody's to do."""
 _TITLES = ("title", "name", "description", "task", "text", "feature")
 _DONE_KEYS = ("passes", "passed", "completed", "done", "tested")
 """Keys that say with true or false whether an entry is done; the first that it has counts."""
@@ -73,6 +83,7 @@ class Entry:
         title: one line. text: all that is said of it, for a prompt.
         priority: the lower, the earlier.
         needs: ids of entries that have to be done before.
+        aside: it isn't done, and nobody is to do it.
         group: ``parallel_group``, or None.
         node: where it stands.
         label: its id and its title, and which one of these in the list where several are called so.
@@ -87,6 +98,11 @@ class Entry:
     group: int | None
     node: Node
     label: str
+    aside: bool = False
+
+    @property
+    def open(self) -> bool:
+        return not (self.done or self.aside)
 
 
 def is_list(text: str) -> bool:
@@ -128,7 +144,11 @@ def read_entries(text: str, name: str) -> list[Entry]:
         seen[entry.label] += 1
         again = seen[entry.label]
         found.append(entry if again == 1 else replace(entry, label=f"{entry.label} ({again})"))
-    return found
+    called = {each.title.casefold(): each.id for each in found} | {each.id.casefold(): each.id for each in found}
+    return [
+        replace(each, needs=tuple(called.get(need.strip().casefold(), need) for need in each.needs))
+        for each in found
+    ]
 
 
 def plan_in(text: str, name: str) -> Plan | None:
@@ -144,14 +164,15 @@ def plan_in(text: str, name: str) -> Plan | None:
         return None
     entries = read_entries(text, name)
     left = tuple(each.label for each in in_order(entries))
-    return Plan(len(entries) - len(left), len(entries), next(iter(left), None), open=left)
+    total = sum(not each.aside for each in entries)
+    return Plan(total - len(left), total, next(iter(left), None), open=left)
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
     """Give the open ones by priority; those that wait for an open one come last."""
     left = {each.id for each in entries if not each.done}
     return sorted(
-        (each for each in entries if not each.done), key=lambda each: (bool(left & {*each.needs}), each.priority)
+        (each for each in entries if each.open), key=lambda each: (bool(left & {*each.needs}), each.priority)
     )
 
 
@@ -162,8 +183,12 @@ def planned(text: str, name: str) -> list[PlannedTask] | None:
     """Give the open ones as tasks, by priority; None: the text is no such list."""
     if not is_list(text):
         return None
-    found = sorted((each for each in read_entries(text, name) if not each.done), key=lambda each: each.priority)
+    entries = read_entries(text, name)
+    put_off = {each.label for each in held_up(entries)}
+    left = (each for each in entries if each.open and each.label not in put_off)
+    found = sorted(left, key=lambda each: each.priority)
     starts = {each.id: each.node.start for each in reversed(found)}
+    known = {each.id for each in entries}
     return [
         PlannedTask(
             line=each.node.start,
@@ -172,9 +197,27 @@ def planned(text: str, name: str) -> list[PlannedTask] | None:
             needs=tuple({starts[need] for need in _before(each, found) if need in starts} - {each.node.start}),
             section=each.group or 0,
             section_heading="" if each.group is None else f"group {each.group}",
+            unknown=tuple(
+                f"{name}:{text.count(chr(10), 0, each.node.start) + 1}: {each.label} needs {need!r}, which is no"
+                f" task.{likely(need, known)}"
+                for need in dict.fromkeys(each.needs)
+                if need not in known
+            ),
         )
         for each in found
     ]
+
+
+def held_up(entries: Sequence[Entry]) -> list[Entry]:
+    """Give the open ones that need one that is neither done nor to be done, or need such a one."""
+    gone = {each.id for each in entries if each.aside} - {each.id for each in entries if each.done or each.open}
+    found: dict[str, Entry] = {}
+    while more := {
+        each.label: each for each in entries if each.open and each.label not in found and gone & {*each.needs}
+    }:
+        found |= more
+        gone |= {each.id for each in more.values()}
+    return [*found.values()]
 
 
 def _before(entry: Entry, found: Sequence[Entry]) -> Iterator[str]:
@@ -354,6 +397,7 @@ def _from_yaml(text: str, name: str) -> Node:
         return Node(value, start, node.end_mark.index)
 
     try:
+        yaml_bounds.check(text)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is None:
             raise ConfigurationError(f"{name}: it is empty, expected a list of tasks\n  next: write one")
@@ -396,15 +440,22 @@ def _entry(text: str, name: str, node: Node, number: int) -> Entry:
         text=_words(node),
         priority=_priority(node.get("priority")),
         done=done,
-        needs=tuple(map(str, needs)),
+        needs=tuple(
+            need for need in map(str, needs) if need.strip().lower() not in ("", "none", "null", "n/a", "-")
+        ),
         group=group if isinstance(group, int) and not isinstance(group, bool) else None,
         node=node,
         label=title if own.isdigit() or title.startswith(own) else f"{_line(own)} {title}",
+        aside=not done and _word(node.get("status")) in _ASIDE,
     )
 
 
 def _is_done(status: object) -> bool:
     return isinstance(status, str) and status.strip().lower() in _DONE
+
+
+def _word(status: object) -> str:
+    return re.sub(r"[\W_]+", "", str(status)).lower()
 
 
 def _priority(value: Any) -> float:

@@ -9,7 +9,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ProjectCodeNotRun
 from bridge.loop.lock import standing
 from bridge.setups import standin
 from bridge.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
@@ -72,7 +72,8 @@ class RalphCase:
     def loaded(self) -> LoadedAgent:
         """The same, for other checks than that of ``config``, which reports what is wrong; raises `Skipped`."""
         if isinstance(self.outcome, BridgeError):
-            raise Skipped("config or the agent's script can't be used")
+            state = "was not loaded" if isinstance(self.outcome, ProjectCodeNotRun) else "can't be used"
+            raise Skipped(f"config or the agent's script {state}")
         return self.outcome
 
 

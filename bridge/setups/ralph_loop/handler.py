@@ -30,6 +30,7 @@ from bridge.loop.events import (
     interruption,
 )
 from bridge.loop.handler import TurnHandler
+from bridge.loop.outcome import words_of
 from bridge.loop.policy import Decision, Verdict
 from bridge.loop.standstill import REASONS
 from bridge.loop.store import Store
@@ -79,6 +80,7 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
         self._started = time.monotonic()
         self._iteration = 0
         self._prompt = self.store.logs / ".ralph_bridge.prompt.md"
+        self._stderr = None if session.strict else self.store.logs / ".ralph_bridge.stderr"
         self._last_texts: list[LoopEvent] = []
 
     @cached_property
@@ -127,7 +129,7 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
         return TurnRequest(
             number=state.iteration + 1,
             prompt=str(self._prompt),
-            logs=TurnLogs(self._session.home / CAPTURE, kept=self._log.path),
+            logs=TurnLogs(self._session.home / CAPTURE, self._stderr, kept=self._log.path),
             attempt=state.retries,
             variables={"SESSION_LOG": str(self._log.path), "session_start": self._began},
         )
@@ -139,13 +141,24 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
         result = turn.result
         output = str(turn.request.logs.output)
         analysis = result.output.finish(
-            RunFacts(now=turn.now, loop_number=turn.request.number, output_file=output, exit_status=result.status)
+            RunFacts(
+                now=turn.now,
+                loop_number=turn.request.number,
+                output_file=output,
+                exit_status=result.status,
+                timed_out=result.timed_out,
+                stderr=result.stderr,
+            )
         )
+        said, error = words_of(analysis, result)
         context = self._agent.context()
         limit = analysis.limit if result.status else None
         return Attempt(
             result.status,
             timed_out=result.timed_out,
+            mute=result.mute,
+            said=said,
+            error=error,
             session_id=validate_session_id(analysis.session_id),
             limit=None if limit is not None and limit.kind == "rate" else limit,
             analysis=analysis,
@@ -202,7 +215,9 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
 
     def _program_ended(self, event: ProgramEnded) -> Iterable[str]:
         self._remove_prompt()
-        if event.timed_out:
+        if event.mute:
+            yield session_log.mute(self._session.loop.max_silence or 0.0)
+        elif event.timed_out:
             yield session_log.timed_out(self._shown_limit())
         if event.status == 0 and not event.response:
             yield session_log.NO_RESPONSE
@@ -281,8 +296,11 @@ class SessionHandler(TurnHandler[SessionState, Attempt]):
         return None
 
     def close(self) -> None:
-        """Close the log, remove what is left of a prompt."""
+        """Close the log, remove what is left of a prompt and of the last stderr."""
         self._remove_prompt()
+        if self._stderr is not None:
+            with suppress(OSError, BridgeError):
+                delete(self._stderr)
         self._log.close()
 
     def _remove_prompt(self) -> None:

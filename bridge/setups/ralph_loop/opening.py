@@ -124,7 +124,9 @@ def ready(
         bridge.errors.BridgeError: the agent's script can't be loaded.
     """
     home, folder, wanted = setup.home, setup.project, night(os.environ)
-    with loaded(setup, request, options, tell, timeout=wanted.hook_seconds) as (agent, config):
+    box = box_of(folder, options, protected(home, folder))
+    boxed = box is not None
+    with loaded(setup, request, options, tell, timeout=wanted.hook_seconds, boxed=boxed) as (agent, config):
         settings.repository(folder, strict=options.strict)
         _program(agent)
         settings.specs(folder, config)
@@ -132,7 +134,9 @@ def ready(
         delay = config.retry_delay if options.retry_delay is None else options.retry_delay
         idle = int(wanted.max_idle) if options.max_idle is None else options.max_idle
         # The original knows neither of these ends: it goes on.
-        ends = Limits(max_idle=0, permanent_failures=0) if options.strict else Limits(max_idle=idle)
+        ends = (
+            Limits(max_idle=0, permanent_failures=0, same_failures=0) if options.strict else Limits(max_idle=idle)
+        )
         loop = LoopSettings(
             project=folder,
             prompt=job.shown,
@@ -146,11 +150,12 @@ def ready(
             model=model_of(options),
             reserves=reserves_of(options, project=config.reserves),
             gates=gates_of(options),
-            graces=wanted.graces,
+            graces=options.graces(wanted.graces),
+            max_silence=options.silence_seconds,
             turn_log_bytes=wanted.turn_log_bytes,
             hook_seconds=wanted.hook_seconds,
             observers=observers(options.telemetry, content=options.telemetry_content),
-            box=box_of(folder, options, protected(home, folder)),
+            box=box,
         )
         refuse_for_agent(agent, loop.model)
         yield (
@@ -176,20 +181,26 @@ def loaded(
     *,
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    boxed: bool = False,
 ) -> Iterator[tuple[Agent, Config]]:
     """Source what every start does, in its order: ``config``, the controller's library, the agent's script.
 
-    `timeout`: seconds that each script may take, and each hook; None: as long as it likes.
+    Args:
+        timeout: seconds that each script may take, and each hook; None: as long as it likes.
+        boxed: turns run in a box: out here ``config`` is read and not run, and the library is left alone.
     """
     from bridge.agent import open_shell
 
     home, folder = setup.home, setup.project
     with open_shell(cwd=folder, env=env, timeout=timeout) as shell:
         shell.update({"RALPH_DIR": str(home), "RALPH_HOME": os.path.relpath(home, folder.resolve())})
-        config = read_config(shell, home / "config", options, mode=request.mode, iterations=request.iterations)
+        config = read_config(
+            shell, home / "config", options, mode=request.mode, iterations=request.iterations, as_data=boxed
+        )
         _show(tell, config.output)
-        _sandbox(shell, home, tell)
-        yield _agent(shell, home, config, options, tell), config
+        if not boxed:
+            _sandbox(shell, home, tell)
+        yield _agent(shell, home, config, options, tell, boxed=boxed), config
 
 
 def _show(tell: Tell, reply: Reply) -> None:
@@ -206,12 +217,14 @@ def _sandbox(shell: Shell, home: Path, tell: Tell) -> None:
         raise SessionRefused(f"Error: {path} is missing: the controller sources it at every start")
 
 
-def _agent(shell: Shell, home: Path, config: Config, options: RunOptions, tell: Tell) -> Agent:
+def _agent(
+    shell: Shell, home: Path, config: Config, options: RunOptions, tell: Tell, *, boxed: bool = False
+) -> Agent:
     from bridge.agent import Agent
 
-    script = options.script("agent") or settings.agent_script(home, config.agent)
+    script = options.named("agent") or settings.agent_script(home, config.agent)
     try:
-        agent = Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift)
+        agent = Agent.load(script, shell=shell, folders=[home / "agents"], lift=options.lift, boxed=boxed)
     except HookExited as left:
         raise exit_called(script, left) from left
     if agent.sourced is not None:

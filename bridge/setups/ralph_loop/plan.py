@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _TASK = "### Task "
 _STATUS = re.compile(r"\*{0,2}Status:\*{0,2}(.*)", re.DOTALL)
 _DEPENDS = re.compile(r"\*{0,2}Depends on:")
+_NEEDS = re.compile(r"[ \t]*(?:[-*+][ \t]+)?[*_]{0,2}Depends on[*_]{0,2}:", re.IGNORECASE)
+"""The same as people write it; what the setup's own filter shows stays as it is."""
 _NUMBER = re.compile(r"Task ([0-9]+(?:\.[0-9]+)*)", re.ASCII)
 
 PLAN_FILE = "implementation_plan.md"
@@ -50,7 +52,8 @@ class PlannedTask:
 
     @property
     def needs(self) -> list[str]:
-        return _NUMBER.findall(self.depends or "")
+        line = self.depends or next(filter(_NEEDS.match, self.text), "")
+        return _NUMBER.findall(line)
 
     def summary(self) -> list[str]:
         return [self.heading, f"**Status:** {self.state}", *([self.depends] if self.depends else [])]

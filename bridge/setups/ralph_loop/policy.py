@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import GO_ON, Decision, LoopState, Verdict, back_off, limit_wait
+from bridge.loop.policy import GO_ON, Decision, Verdict, back_off, limit_decision, limit_wait
+from bridge.loop.state import LoopState
+from bridge.stream.status import find_promise
 
 if TYPE_CHECKING:
     from bridge.loop.plan import Plan
@@ -50,7 +52,7 @@ class Attempt(Outcome):
     def failure(self) -> str | None:
         """A program that is content and says nothing has failed, too: a spent budget looks like that."""
         if self.status:
-            return f"exit status {self.status}"
+            return self.cut_short if self.timed_out else f"exit status {self.status}"
         return None if self.response else "no response"
 
     @property
@@ -118,7 +120,7 @@ class SessionPolicy:
         if outcome.limit is not None and not self.strict and not time_is_up:
             again = replace(state, again=True, limits=state.limits + 1)
             wait = limit_wait(outcome.limit, self.pauses, again.limits, now=at.now.timestamp())
-            return again, Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
+            return again, limit_decision(outcome.limit, wait)
         if failed and state.retries < self.max_retries and not time_is_up:
             return self._retry(state)
         context = state.context.counted(outcome.percent, outcome.window)
@@ -155,14 +157,16 @@ def over(state: SessionState, *, succeeded: bool) -> SessionState:
 
 
 def promised(response: str, *, strict: bool = False) -> Decision | None:
-    """Look for a promise anywhere in the agent's text, and say what it ends; COMPLETE wins.
+    """Look for a promise in the agent's text, and say what it ends; COMPLETE wins.
 
-    Strict: miss a promise with more than a pipe's buffer (64 KiB) of text behind it, as the controller's
-    ``echo | grep -q`` does under pipefail.
+    Strict: take it for one wherever it stands, and miss one with more than a pipe's buffer (64 KiB) of text behind
+    it, as the controller's ``echo | grep -q`` does under pipefail.
     """
     for promise, ending in ((COMPLETE, ENDED_COMPLETE), (REPLAN, ENDED_REPLAN)):
         _, found, behind = response.partition(promise)
-        if found and not (strict and len(behind.encode("utf-8", "surrogateescape")) > _PIPE):
+        if not found or (strict and len(behind.encode("utf-8", "surrogateescape")) > _PIPE):
+            continue
+        if strict or find_promise(response, promise.removeprefix("<promise>").removesuffix("</promise>")):
             return ending
     return None
 

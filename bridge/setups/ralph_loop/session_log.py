@@ -47,6 +47,10 @@ def timed_out(limit: str) -> str:
     return f"⚠ Agent ran for too long and was ended ({limit})"
 
 
+def mute(seconds: float) -> str:
+    return f"⚠ Agent printed nothing for too long and was ended ({seconds / 60:g} minutes)"
+
+
 def replan(command: str) -> str:
     return f"Agent requested re-planning. Run '{command}' to regenerate the implementation plan."
 

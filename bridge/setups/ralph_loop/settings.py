@@ -16,6 +16,7 @@ from bridge.contract.scripts import line_ends
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
 from bridge.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.resources import os_text
+from bridge.setups.assignments import read_assignments
 from bridge.setups.crew import RESERVES, VARIABLES
 from bridge.setups.ralph_loop.controller import LOOP_MODES, integer
 from bridge.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
@@ -118,8 +119,12 @@ class RalphSession:
     strict: bool = False  # with the original's warts that show (docs/ralph-loop.md)
 
 
-def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, iterations: str) -> Config:
+def read_config(
+    shell: Shell, path: Path, options: RunOptions, *, mode: str, iterations: str, as_data: bool = False
+) -> Config:
     """Source ``config`` and settle what it leaves open; `iterations` is empty for DEFAULT_MAX_ITERATIONS.
+
+    `as_data`: run nothing of it; lines that assign nothing are refused.
 
     Raises:
         SessionRefused: no such file, it failed (a command that fails in it ends it), or AGENT is not set; or it
@@ -129,7 +134,7 @@ def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, ite
         raise SessionRefused(f"Error: config file not found: {path}")
     shell.update({**_DEFAULTS, "MODE": mode, "MAX_ITERATIONS": iterations})
     before = shell.snapshot()
-    reply = source_file(shell, path)
+    reply = _assigned(shell, path) if as_data else source_file(shell, path)
     agent = options.agent and os_text(Path(options.agent).stem)
     chosen = options.globals | ({"AGENT": agent} if agent else {})
     if chosen:
@@ -153,6 +158,21 @@ def read_config(shell: Shell, path: Path, options: RunOptions, *, mode: str, ite
         names=frozenset(names) | set(_KEYS),
         output=reply,
     )
+
+
+def _assigned(shell: Shell, path: Path) -> Reply:
+    """Take what the file assigns as bash would, without running it."""
+    text = read(path)
+    found = read_assignments(text, os.environ)
+    if found.problems:
+        line, what = found.problems[0]
+        raise SessionRefused(
+            f"Error: {path} line {line}: {what}\n"
+            "  turns run in a box, so that nothing of the project's runs outside: config is read, and not run\n"
+            "  next: write NAME=VALUE there, or use --sandbox none"
+        )
+    shell.update({name: each.value or "" for name, each in found.found.items()})
+    return shell.execute(":")
 
 
 def source_file(shell: Shell, path: Path) -> Reply:

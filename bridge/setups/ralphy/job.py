@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 from bridge.files import append_durably, read_bytes, usable
 from bridge.git.repository import find_repository
-from bridge.setups.prompted.job import Job, Refused, Tool
+from bridge.setups.prompted.job import Job, Refused
 from bridge.setups.ralphy.config import is_named, read_config
 from bridge.setups.ralphy.kind import LISTS, PROGRESS
 from bridge.setups.ralphy.tasks import files_of, in_words, next_of, plan_of, read_tasks, tick
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 """Turns in a row that may fail with one task."""
 _SHOWN = 5
-CLAUDE = Tool(program="claude", permission="bypassPermissions", on_stdin=True)
+CLI = "claude"
 """What the original runs unless an option says otherwise; its configuration names none."""
 
 
@@ -58,7 +58,7 @@ def job(setup: Setup, options: RunOptions) -> Job:
         project=project,
         shown=files[0] if options.task is None else "the task",
         prompt=run.prompt,
-        tool=CLAUDE,
+        program=CLI,
         most=None,
         read_plan=run.read_plan,
         notes=(unseen,) if config.never_touch and find_repository(project) is None else (),
@@ -140,7 +140,7 @@ class _Run:
         if well:
             try:
                 self._well(self.task)
-            except ConfigurationError as error:
+            except BridgeError as error:
                 well, wrong = False, first_line(error)
         if not well:
             self._open(self.task)
@@ -188,7 +188,7 @@ class _Run:
 
     def _open(self, task: Task) -> None:
         """A box that the agent has ticked in such a turn is opened again."""
-        with suppress(ConfigurationError):  # which is told of in the next turn
+        with suppress(BridgeError):  # which is told of in the next turn
             if self.words is None:
                 tick(self.project, task, done=False)
 

@@ -59,6 +59,7 @@ KIND = prompted_kind(
     missing=missing,
     module="bridge.setups.ralphy.job",
     called=None,
+    scripted=False,
     notes=(PROGRESS,),
     options=(OPTIONS - {"prompt"}) | {"tasks", "task"},
     plan=PlanKind(files=LISTS, planned=_planned, ticked=partial(with_done, key="completed"), asks="task"),

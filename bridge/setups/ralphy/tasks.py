@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _MARK = re.compile(r"\A(?:- \[.\][ \t]+|title: )")
+_HIDES = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|<!--)[^\n]*$", re.MULTILINE)
+"""Lines that begin what a plan of another kind has hidden."""
 """What stands in front of a task's words in a list."""
 
 
@@ -79,7 +81,9 @@ def _read(text: str, name: str) -> list[Task]:
         found = [*(each for each in entries if each.done), *in_order(entries)]
         return [Task(name, each.label, _MARK.sub("", each.text), "", each.done) for each in found]
     lines = text.split("\n")
-    items = [each for each in plan_items(text) if BOX.match(lines[each.line - 1])]
+    # Its original takes boxes in code blocks and comments for tasks, too.
+    everything = _HIDES.sub(lambda found: " " * len(found[0]), text)
+    items = [each for each in plan_items(everything) if BOX.match(lines[each.line - 1])]
     return [Task(name, each.title, _MARK.sub("", each.text), each.heading, each.ticked) for each in items]
 
 

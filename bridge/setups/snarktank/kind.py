@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from bridge.files import ANYWHERE
+from bridge.records import read_text
 from bridge.setups.model import PlanKind
-from bridge.setups.prompted.files import setup_at
+from bridge.setups.prompted.files import own_script, setup_at
 from bridge.setups.prompted.kind import prompted_kind
 from bridge.setups.prompted.task_lists import alone, planned, with_done
 
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 NAME, SCRIPT, PRD, PROGRESS = "snarktank", "ralph.sh", "prd.json", "progress.txt"
 PLACES = ("scripts/ralph", "ralph", ".ralph", "tools/ralph", ".agents/ralph", "")
 LAST_BRANCH, ARCHIVE = ".last-branch", "archive"
-_BESIDE = (PRD, "prompt.md", "CLAUDE.md")
+PROMPTS = ("prompt.md", "CLAUDE.md")
+_BESIDE = (PRD, *PROMPTS)
+_FED = re.compile(r"(?<![\w@.-])(\w*prompt\w*\.md|CLAUDE\.md)\b", re.IGNORECASE)
 
 
 def detect(folder: Path) -> Setup | None:
@@ -40,25 +45,14 @@ def _is_one(folder: Path, home: Path) -> bool:
 
 
 def feeds_file(folder: Path, script: Path) -> bool:
-    """Say whether a script gives its CLI a prompt file; else it carries the prompt itself."""
-    from bridge.setups.prompted.script import Script
-
-    given = Script.behind(script, folder).prompt
-    return any(piece.kind == "file" and (folder / piece.text).is_file() for piece in given)
+    """Say whether a script names a prompt file that is there; else it carries the prompt itself."""
+    text = read_text(own_script(script), root=ANYWHERE) or ""
+    return any((folder / name).is_file() for name in _FED.findall(text))
 
 
 def at(project: Path, home: Path) -> Setup:
     """The setup whose files lie there."""
     return setup_at(NAME, project, home, SCRIPT, (SCRIPT, *_BESIDE))
-
-
-def project_of(home: Path) -> Path:
-    """The folder from which `home` is one of the places of such a setup: the nearest that is a repository, else the
-    farthest."""
-    places = (tuple(filter(None, place.split("/"))) for place in PLACES)
-    depths = sorted(len(parts) for parts in places if home.parts[len(home.parts) - len(parts) :] == parts)
-    found = [(home, *home.parents)[depth] for depth in depths]
-    return next((each for each in found if (each / ".git").exists()), found[-1])
 
 
 def missing(folder: Path) -> tuple[str, ...]:
@@ -76,9 +70,10 @@ KIND = prompted_kind(
     detect=detect,
     missing=missing,
     module="bridge.setups.snarktank.job",
+    nouns=("story", "stories"),
     believed=(SCRIPT, "prompt.md", "CLAUDE.md", LAST_BRANCH, ARCHIVE),
     notes=(PROGRESS, LAST_BRANCH, f"{ARCHIVE}/"),
-    plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone),
+    plan=PlanKind(files=(PRD,), always=True, planned=planned, ticked=with_done, alone=alone, asks="script"),
     copied=(SCRIPT, *_BESIDE, PROGRESS),
     own_per_task=(LAST_BRANCH, f"{ARCHIVE}/"),
     carried=(LAST_BRANCH,),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.errors import BridgeError, ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.loop.events import (
     CheckEnded,
@@ -103,7 +104,7 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         logs = self.store.logs
         bound_logs(logs, _TURN_LOG, self._logs_bytes, lambda line: files.log(self._layout, line))
         output = new_log(logs, f"iteration_{iteration:04d}")
-        return TurnLogs(output, None if self._for_agent else output.with_suffix(".err"))
+        return TurnLogs(output, output.with_suffix(".err"))
 
     def take_in(self, state: OuterState, turn: Turn) -> OuterOutcome:
         # Whether it was work that was cut off is the probe's to say: there may be no repository.
@@ -114,8 +115,11 @@ class OuterHandler(TurnHandler[OuterState, OuterOutcome]):
         elif failure is not None and seen.silent:
             failure = "the agent gave no response"
         errors = logged_errors(turn.request.logs.output)
-        reply = turns.AgentReply(text, failure, seen.timed_out or seen.silent, errors)
+        excused = seen.timed_out or seen.silent or (analysis is not None and analysis.turns_used_up)
+        reply = turns.AgentReply(text, failure, excused, errors)
         facts = turns.take_in(self._layout, self._probe, state.saved, reply)
+        with suppress(BridgeError):  # what can't be read holds no items; it is written anew
+            facts = replace(facts, recorded=files.load(self._layout))
         session = validate_session_id(analysis.session_id) if analysis else None
         return replace(seen, facts=facts, session_id=session)
 

@@ -7,8 +7,10 @@ destroy a loop's state. It speaks JSON with exit status 0: 1 wouldn't block, and
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
@@ -18,7 +20,7 @@ from bridge.setups.wiggum.breaker import timestamp
 from bridge.setups.wiggum.files import FILES
 from bridge.setups.wiggum.hook_call import Answer, HookCall, HookResponse, candidate_projects, doubt, read_call
 from bridge.setups.wiggum.policy import Ending, closed
-from bridge.setups.wiggum.state import MAX_ITERATIONS, PROMISE, WiggumState, read_environment
+from bridge.setups.wiggum.state import DEFAULTED, MAX_ITERATIONS, PROMISE, WiggumState, read_environment
 from bridge.setups.wiggum.transcript import last_message, printed, tool_errors, used_tools
 from bridge.timestamps import parse_iso
 
@@ -32,6 +34,9 @@ _UNKNOWN = (
     "the assistant's last message is neither in the input (last_assistant_message) nor, by now, in the transcript;"
     " the loop's state is untouched"
 )
+
+_BEGUN = "begun_by"
+"""Key of a state that no start has prepared."""
 
 
 def answer(
@@ -92,14 +97,54 @@ class _Hook:
 
     def answer(self) -> Answer:
         """Find the loop that the call is about, and answer for it; silence when there is none."""
-        for layout in candidate_projects(self.call, self.env):
+        projects = candidate_projects(self.call, self.env)
+        for layout in projects:
             if layout.state.is_file():
                 found = self._logged(layout, self._answer_for)
                 if found is not None:
                     return found
             if layout.plugin.is_file():
                 return self._logged(layout, self._answer_for_plugin) or Answer()
-        return Answer()
+        task = next((layout for layout in projects if layout.prompt.is_file()), None) if self.call.legacy else None
+        return Answer() if task is None else self._answer_for_first(task)
+
+    def _answer_for_first(self, layout: Layout) -> Answer:
+        """Begin the state of a shell loop that nobody has prepared: its first turn is over.
+
+        One that was prepared, and is over, stays so: the next one is prepared as well.
+        """
+        last = files.latest_state(layout)
+        if last is not None and _BEGUN not in last.extra:
+            again = "ralph-bridge wiggum start --mode hook"
+            return Answer(f"the loop is over: {last.outcome}; {again} prepares another")
+        text = self._message()
+        return (
+            doubt(_UNKNOWN) if text is None else self._logged(layout, partial(self._begin, text=text)) or Answer()
+        )
+
+    def _begin(self, layout: Layout, *, text: str) -> Answer | None:
+        from bridge.git.work import WorkDetector
+        from bridge.setups.wiggum.task import name_of
+
+        with files.locked(layout):
+            if layout.state.is_file():  # somebody else was faster
+                return None
+            if (git := WorkDetector(layout.project, FILES).git) is not None:
+                git.exclude(*FILES.own)
+            files.clear_cancel(layout)
+            now, items = timestamp(self.now()), files.read_plan(layout)
+            state = WiggumState(
+                task_name=name_of(files.read_text(layout.prompt, root=ANYWHERE) or ""),
+                run_id=f"{now.replace('-', '').replace(':', '')}-{os.urandom(2).hex()}",
+                started_at=now,
+                by_default=DEFAULTED,
+                plan_completes=True,
+                remaining_items=len(items.todo),
+                total_items=items.total,
+                completed_items=items.done,
+                extra={_BEGUN: "stop-hook"},
+            )
+            return self._end_turn(layout, self.environment.applied_to(state), text)
 
     def _logged(self, layout: Layout, ask: Callable[[Layout], Answer | None]) -> Answer | None:
         """Write the answer for a loop, or what is wrong with its files, to the loop's log."""

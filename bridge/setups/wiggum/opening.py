@@ -103,7 +103,8 @@ def open_outer(
         model=model_of(asked),
         reserves=reserves_of(asked),
         gates=gates_of(asked),
-        graces=waits.graces,
+        graces=asked.graces(waits.graces),
+        max_silence=asked.silence_seconds,
         turn_log_bytes=waits.turn_log_bytes,
         hook_seconds=waits.hook_seconds,
         observers=observers(asked.telemetry, content=asked.telemetry_content),
@@ -147,7 +148,7 @@ def start_request(asked: RunOptions, **more: Any) -> StartRequest:
     found = read_environment({name: os_text(os.environ.get(name, "")) for name in beside if beside[name] is None})
     if found.wrong:
         raise ConfigurationError(f"{found.wrong[0]}\n  next: put the variable right, or unset it")
-    tools = (("driver", asked.script("driver")), ("agent", asked.script("agent")))
+    tools = (("driver", asked.named("driver")), ("agent", asked.named("agent")))
     return StartRequest(
         description=None if asked.task is None else os_text(asked.task),
         completion_promise=promise,
@@ -185,9 +186,9 @@ def _tool(
     from bridge.setups.plain.opening import agent_of, driver_of
 
     kind, _, script = name.partition(" ")
-    project, extra = settings.project, dict(asked.settings)
+    project, extra, boxed = settings.project, dict(asked.settings), settings.box is not None
     if kind == "agent":
-        agent = stack.enter_context(agent_of(project, script, extra, timeout=settings.hook_seconds))
+        agent = stack.enter_context(agent_of(project, script, extra, timeout=settings.hook_seconds, boxed=boxed))
         return AgentTool(agent, settings)
-    driver = stack.enter_context(driver_of(project, script, extra, tell))
+    driver = stack.enter_context(driver_of(project, script, extra, tell, boxed=boxed))
     return DriverTool(driver, settings, name)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.outcome import Outcome
-from bridge.loop.policy import GO_ON, Decision, LoopState, Pauses, Verdict, back_off, limit_wait
-from bridge.setups.wiggum.policy import Ending, closed, decide, minutes_over, reopened, used_up
+from bridge.loop.policy import GO_ON, Decision, Pauses, Verdict, back_off, limit_decision, limit_wait
+from bridge.loop.state import LoopState
+from bridge.setups.wiggum.policy import Ending, closed, decide, minutes_over, reopened, used_up, with_recorded
 from bridge.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
@@ -65,11 +66,11 @@ class OuterPolicy:
 
     def decide(self, state: OuterState, outcome: OuterOutcome, at: Moment) -> tuple[OuterState, Decision]:
         assert outcome.facts is not None
+        state = replace(state, saved=with_recorded(state.saved, outcome.facts))
         if outcome.limit is not None and outcome.is_limited:
             times = state.limits + 1
             wait = limit_wait(outcome.limit, self.pauses, times, now=at.now.timestamp())
-            limited = Decision(Verdict.CONTINUE, "api_limit", outcome.limit.words, wait)
-            return replace(state, limits=times, first=False), limited
+            return replace(state, limits=times, first=False), limit_decision(outcome.limit, wait)
         facts, doubted = replace(outcome.facts, elapsed=at.elapsed), state.doubted or at.doubted
         saved, warnings = decide(state.saved, facts, at.now, doubted=at.doubted, again=state.doubted)
         failures = state.failures + 1 if outcome.failure else 0

@@ -14,6 +14,7 @@ from bridge.errors import StateUnreadable
 from bridge.stream.status import find_promise
 
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LINE = re.compile(r"^(?P<key>\w+)[ \t]*:[ \t]*(?P<value>.*?)[ \t]*\r?$", re.MULTILINE)
 
 
@@ -29,10 +30,9 @@ class PluginState:
 
 def read_plugin(text: str, where: str) -> PluginState:
     """Read the file; raises StateUnreadable without front matter or prompt, and for a number that is none."""
+    values = front_matter(text, where)
     found = _FRONT.match(text)
-    if found is None:
-        raise StateUnreadable(f"{where} has no front matter between two lines of ---\n  next: start the loop anew")
-    values = {line["key"]: line["value"] for line in _LINE.finditer(found["front"])}
+    assert found is not None
     prompt = text[found.end() :].strip("\r\n")
     if not prompt.strip():
         raise StateUnreadable(f"{where} holds no prompt behind its front matter\n  next: start the loop anew")
@@ -44,6 +44,17 @@ def read_plugin(text: str, where: str) -> PluginState:
         prompt=prompt,
         blocks=_number(values, "blocks", 0, where),
     )
+
+
+def front_matter(text: str, where: str) -> dict[str, str]:
+    """Read the values above the prompt, by their names with underscores (``maxIterations`` is ``max_iterations``).
+
+    Raises StateUnreadable without front matter.
+    """
+    found = _FRONT.match(text)
+    if found is None:
+        raise StateUnreadable(f"{where} has no front matter between two lines of ---\n  next: start the loop anew")
+    return {_CAMEL.sub("_", line["key"]).lower(): line["value"] for line in _LINE.finditer(found["front"])}
 
 
 def with_values(text: str, **values: str | int) -> str:

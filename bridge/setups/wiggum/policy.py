@@ -73,6 +73,7 @@ class TurnFacts:
     done: str = ""  # what progress.txt says that it completed; '' without an entry
     elapsed: float = 0.0  # seconds since the loop was started
     tool_errors: tuple[str, ...] = ()  # what tells the errors that its tools ended with from others
+    recorded: WiggumState | None = None  # what the state file says after it, where the agent may have written to it
 
 
 def decide(
@@ -174,6 +175,22 @@ def with_items(state: WiggumState, items: Items) -> WiggumState:
     if not items.total and not state.run_id:
         return state
     return replace(state, remaining_items=len(items.todo), total_items=items.total, completed_items=items.done)
+
+
+def with_recorded(state: WiggumState, facts: TurnFacts) -> WiggumState:
+    """Take over the items that the agent has written into the state file, and nothing else of it.
+
+    Only where they count: in a state of the published schema, without a plan.
+    """
+    found = facts.recorded
+    if found is None or state.run_id or facts.items.total:
+        return state
+    return replace(
+        state,
+        remaining_items=found.remaining_items,
+        total_items=found.total_items,
+        completed_items=found.completed_items,
+    )
 
 
 def minutes_over(state: WiggumState, elapsed: float) -> str:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bridge.loop.plan import FENCE, WIDE_BOX
+from bridge.loop.plan import WIDE_BOX, without_examples
 
 _HEADING = re.compile(
     r"^#{1,3}[ \t]*(?:\*\*)?Iteration[ \t]+#?(?P<number>\d{1,9})\b(?P<rest>[^\n]*)$", re.IGNORECASE | re.MULTILINE
@@ -42,12 +42,12 @@ class Items(NamedTuple):
 
 
 def read_items(text: str) -> Items:
-    """Read the checkboxes of a plan; examples in code fences don't count.
+    """Read the checkboxes of a plan; examples in code, and what a comment hides, don't count.
 
     >>> read_items("- [x] one\\n* [ ] two\\n")
     Items(done=('one',), todo=('two',))
     """
-    boxes = list(WIDE_BOX.finditer(FENCE.sub("", text)))
+    boxes = list(WIDE_BOX.finditer(without_examples(text)))
     return Items(
         tuple(each[2].rstrip(" \t\r") for each in boxes if each[1] != " "),
         tuple(each[2].rstrip(" \t\r") for each in boxes if each[1] == " "),

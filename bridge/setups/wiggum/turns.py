@@ -13,7 +13,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.git.immune import looking, program
 from bridge.git.repository import Look
 from bridge.process.ask import ask
 from bridge.setups.wiggum import checkpoints, files, progress
@@ -38,7 +37,8 @@ class AgentReply:
     Attributes:
         text: its last message.
         failure: why its run failed, or None.
-        excused: that is no failure when it has changed files: it ran for too long, or didn't say anything.
+        excused: that is no failure when it has changed files: it ran for too long, used up its own limit of turns,
+            or didn't say anything.
         tool_errors: what tells the errors that its tools ended with from others.
     """
 
@@ -142,8 +142,8 @@ def _diff_hash(probe: WorkDetector) -> str:
     """Give what the sample hook tells changes by, computed as it does; '' without git."""
     if probe.git is None:
         return ""
-    argv = [program(os.environ, probe.project), *probe.git.filters_off(), *looking(("diff", "--stat"))]
-    shown = ask(argv, cwd=probe.project, env=os.environ, patience=_PATIENCE)
+    argv, env = probe.git.looking(("diff", "--stat"))
+    shown = ask(argv, cwd=probe.project, env=env, patience=_PATIENCE)
     return hashlib.md5(shown.out, usedforsecurity=False).hexdigest()
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
+from bridge.clis import own_words as own_words_of
 from bridge.errors import OutputUnreadable
-from bridge.stream.analysis.limits import find_limit, is_overload, limit_in_events, own_words, reset_time
+from bridge.patterns import lazy
+from bridge.stream.analysis.limits import (
+    find_limit,
+    is_overload,
+    limit_in_events,
+    own_words,
+    reset_time,
+    tells_of_work,
+)
+from bridge.stream.analysis.limits import is_own as is_own_limit
 from bridge.stream.analysis.model import (
     Analysis,
     Limit,
@@ -17,15 +29,18 @@ from bridge.stream.analysis.model import (
     iso,
 )
 from bridge.stream.analysis.permanent import find_permanent
+from bridge.stream.analysis.permanent import is_own as is_own_failure
 from bridge.stream.analysis.scan import Length, Scan, fingerprint
 from bridge.stream.analysis.verdict import json_verdict, text_verdict
 from bridge.stream.events import Answer, Reader
 from bridge.stream.events.base import clean
+from bridge.stream.events.claude import TURNS_USED_UP
 from bridge.stream.events.gemini import TOO_MANY_REQUESTS
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
+    from datetime import datetime
 
 
 __all__ = [
@@ -76,6 +91,19 @@ class Analyzer:
         self._add(rest)
         self._scan_text()
 
+    @property
+    def closings(self) -> int:
+        """Events so far that close a turn."""
+        return self._reader.closings
+
+    def answered(self) -> bool:
+        """Whether the CLI has answered, and has begun nothing since."""
+        return self._reader.answered()
+
+    def reports_failure(self) -> bool:
+        """Whether what it has printed so far ends in an error."""
+        return self._reader.answer().is_error
+
     def _add(self, piece: bytes) -> None:
         while self._pending + len(piece) > LINE_LIMIT:
             room = LINE_LIMIT - self._pending
@@ -106,13 +134,56 @@ class Analyzer:
         self._scan_text()
         answer, length = self._reader.answer(), self._length.value
         if answer.shape == "text":
+            if error := _error_alone(answer.text, facts.now):
+                answer = replace(answer, is_error=True, error=error)
             found = text_verdict(answer, self._scan, length, facts)
         else:
+            if answer.completed and not answer.is_error and (error := _own_alone(answer.final_text)):
+                answer = replace(answer, is_error=True, error=error, text="", final_text="")
             if answer.family == "text":  # one document that carries no answer
                 session_id = self._reader.session_id()
                 answer = replace(answer, family="json", text="", final_text="", session_id=session_id)
             found = json_verdict(answer, facts)
         return _completed(found, answer, length, facts)
+
+
+_API_ERROR = lazy(r"\[?api error(?::| \()", re.IGNORECASE)
+_ERROR = lazy(r"(?:fatal )?\w*error: \S|(?:execution error|internal server error)\W*$", re.IGNORECASE)
+_TOO_LONG = lazy(r"(?:prompt|input) is too long\W*", re.IGNORECASE)
+_LINES, _OWN_LINES, _ALONE = 20, 3, 4000
+
+
+def _error_alone(text: str, now: datetime) -> str:
+    """The words of a plain text that are all a CLI's own report of failure, or whose last line tells of a limit and
+    when that ends; '' of any other."""
+    last = text[-_ALONE:].rstrip().rpartition("\n")[2].strip()
+    if is_own_limit(last) and reset_time(last, now) is not None:
+        return last
+    if len(text) > _ALONE:
+        return ""
+    lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if not lines or len(lines) > _LINES:
+        return ""
+    return "\n".join(lines) if all(map(_is_own, lines)) else ""
+
+
+def _own_alone(text: str) -> str:
+    """The words of an answer in events, where they are all a CLI's own, as about a limit; else ''."""
+    lines = list(dict.fromkeys(line.strip() for line in text[: _ALONE + 1].splitlines() if line.strip()))
+    own = len(text) <= _ALONE and 0 < len(lines) <= _OWN_LINES
+    return "\n".join(lines) if own and all(map(_is_certain, lines)) else ""
+
+
+def _is_certain(line: str) -> bool:
+    if is_own_limit(line) or is_own_failure(line) or _TOO_LONG.fullmatch(line):
+        return True
+    return _API_ERROR.match(line) is not None and not tells_of_work(line)
+
+
+def _is_own(line: str) -> bool:
+    if _is_certain(line):
+        return True
+    return _ERROR.match(line) is not None and not tells_of_work(line)
 
 
 def analyze(chunks: Iterable[bytes], facts: RunFacts) -> Analysis:
@@ -164,6 +235,7 @@ def _completed(found: Analysis, answer: Answer, length: int, facts: RunFacts) ->
         is_error=answer.is_error,
         error=answer.error,
         api_error_status=answer.api_error_status,
+        turns_used_up=answer.error_kind in TURNS_USED_UP or _turns_used_up(answer, facts),
         limit=limit if permanent is None else None,
         permanent=permanent,
         has_errors=answer.is_error or found.has_errors,
@@ -171,7 +243,24 @@ def _completed(found: Analysis, answer: Answer, length: int, facts: RunFacts) ->
         if own_error
         else found.error_fingerprint,
         malformed=answer.malformed,
+        size=answer.size,
     )
+
+
+def _turns_used_up(answer: Answer, facts: RunFacts) -> bool:
+    """Whether a CLI that prints plain text, or its stderr, says that its own limit of turns has ended it."""
+    if not (answer.is_error or facts.exit_status):
+        return False
+    stderr = facts.stderr[-_STDERR_TAIL:].decode("utf-8", "replace")
+    texts = answer.error or "", stderr, answer.text if answer.shape == "text" else ""
+    lines = (text.rstrip().rpartition("\n")[2] for text in texts)
+    return any(_of_turns().match(line.strip()) for line in lines)
+
+
+@cache
+def _of_turns() -> re.Pattern[str]:
+    words = "|".join(own_words_of("turns_used_up"))
+    return re.compile(rf"(?:[^\w\s]\s*)?(?:(?:fatal )?error:\s*)?(?:{words})", re.IGNORECASE)
 
 
 def _limit(answer: Answer, facts: RunFacts) -> Limit | None:

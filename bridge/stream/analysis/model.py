@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from bridge.stream.events.base import AMOUNTS, NO_USAGE, Usage
+from bridge.stream.events.base import AMOUNTS, NO_USAGE, UNKNOWN_SIZE, ContextSize, Usage
 
 LimitKind = Literal["five_hour", "weekly", "rate", "usage"]
 
@@ -54,11 +54,18 @@ class Limit:
             requests just now: over soon).
         resets_at: when it ends, in seconds since the epoch, or None when the CLI doesn't say.
         text: the CLI's words.
+        exact: `resets_at` is a number of the provider's; else it was read from words, and is doubted.
     """
 
     kind: LimitKind
     resets_at: float | None = None
     text: str = ""
+    exact: bool = field(default=False, compare=False)
+
+    @property
+    def window(self) -> float:
+        """Seconds that a limit of this kind can last."""
+        return (5 if self.kind == "five_hour" else 7 * 24) * 3600.0
 
     @property
     def words(self) -> str:
@@ -114,6 +121,7 @@ class Analysis:
         permanent: why no repetition would mend the failure, or None.
         has_errors: lines of the output report errors, or the CLI itself does.
         error_fingerprint: what tells the first of these errors from others; ''.
+        size: of the session's context behind the run.
     """
 
     loop_number: int = 0
@@ -148,11 +156,13 @@ class Analysis:
     is_error: bool = False
     error: str | None = None
     api_error_status: int | None = None
+    turns_used_up: bool = False
     limit: Limit | None = None
     permanent: PermanentFailure | None = None
     has_errors: bool = False
     error_fingerprint: str = ""
     malformed: int = 0
+    size: ContextSize = UNKNOWN_SIZE
 
     def tracked(self, delta: int, *, mismatch: bool) -> Analysis:
         """The analysis with the plan's word in it; a mismatch takes back completion and exit."""

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bridge.clis import known_clis
+from bridge.clis import known_clis, own_words
 from bridge.patterns import lazy
 from bridge.stream.analysis.model import PermanentFailure, PermanentReason
 from bridge.stream.events.base import mapping, squeezed, word
@@ -45,16 +45,21 @@ _KINDS = {
 }
 """How events, and the errors of an API, name their kind."""
 
+_MISSING = "not_found_error"
+"""The kind of an error about a model that isn't there, or about something else."""
+
 _STATUSES = {401: _R.KEY_REFUSED, 402: _R.NO_CREDIT, 403: _R.NO_ACCESS}
 _NOT_FOUND = 404
 
 _WORDS: tuple[tuple[PermanentReason, str], ...] = (
     (
         _R.NO_CREDIT,
-        r"credit balance is too low|insufficient[_ ](?:credits?(?: balance)?|balance|funds|quota)\b"
+        r"(?:your )?credit balance is too low|you(?:['\u2019]ve| have) run out of credits"
+        r"|insufficient[_ ](?:credits?(?: balance)?|balance|funds|quota)\b"
         r"|payment required|402(?= status code|\W*$)|(?:you(?:['\u2019]re| are) |your \w+ is )?out of credits"
         r"|billing[_ ](?:error|hard[_ ]limit|not[_ ]active)"
-        r"|quota exceeded\. check your plan and billing"
+        r"|quota exceeded\. check your plan and billing(?: details)?"
+        r"|(?:your |this )?(?:workspace|account|org(?:ani[sz]ation)?) is out of credits"
         r"|(?:you )?exceeded your current quota, please check your plan and billing details(?!.*(?:google|gemini))",
     ),
     (
@@ -71,12 +76,13 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"|there['\u2019]s an issue with the selected model"
         r"|(?:the )?(?:requested |selected )?models?(?:(?! metadata)\W{1,3}[\w./:@-]{1,80}){0,2}\W{1,3}"
         r"(?:does not exist|not found|is not (?:found|supported|a valid model)|may not exist|was not found)"
+        r"|(?:the )?\W?[\w./:@-]{1,80}\W? model is not supported when using codex(?: with a chatgpt account)?"
         r"|model \W?[\w./:@-]+\W? from --model flag is not available|requested entity was not found",
     ),
     (
         _R.KEY_REFUSED,
-        r"(?:invalid|incorrect|expired|revoked) (?:x-)?api[ _-]?key|invalid_api_key"
-        r"|(?:your |the (?:provided )?)?api[ _-]?key (?:is |was |has been )?"
+        r"(?:invalid|incorrect|expired|revoked) (?:x-)?api[ _-]?key(?: provided)?|invalid_api_key"
+        r"|(?:your |the (?:provided )?)?(?:\w{1,40}_)?api[ _-]?key (?:is |was |has been )?"
         r"(?:not valid|invalid|incorrect|expired|revoked|disabled)"
         r"|(?:401 )?invalid (?:(?:bearer |access )?token\b|authentication credentials)"
         r"|authentication[ _](?:error|failed)(?! for)|provider\.auth_error"
@@ -90,6 +96,8 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"(?: was| were)? (?:found|set|provided)"
         r"|(?:your |the )?(?:oauth|access|refresh|auth) token (?:(?:has|was|is|could|not|been|already|be) ){0,3}"
         r"(?:expired|revoked|invalid|used|refreshed)|please set an auth method(?: in your)?|invalid auth method"
+        r"|(?:your )?(?:session|login) (?:has |is )?(?:expired|ended)\W{1,3}(?:please )?"
+        r"(?:run `?/?login|(?:log|sign) in(?: again)?)"
         r"|missing (?:api key|environment variable:? `?\w*api_key)|run /login|login again"
         r"|token_expired|you must (?:be logged|log) in"
         r"|(?:the )?\w*api[ _]key(?: environment variable)? (?:is |was )?"
@@ -102,27 +110,44 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"|you do not have access to|access denied by policy(?: settings)?",
     ),
 )
-_ANYWHERE = tuple((reason, lazy(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _WORDS)
+
+
+@cache
+def _words() -> tuple[tuple[PermanentReason, str], ...]:
+    """By their reason, what providers print, and what single CLIs do."""
+    return tuple((reason, "|".join((*own_words(reason.value), words))) for reason, words in _WORDS)
+
+
+@cache
+def _anywhere() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
+    return tuple((reason, lazy(rf"(?<![\w-])(?:{words})", re.IGNORECASE)) for reason, words in _words())
+
+
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
-    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning|(?:request )?failed(?: with| to run prompt)?"
+    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning"
+    r"|(?:request )?failed(?: with| to run prompt| to authenticate| to refresh token)?"
     r"|claude ai|cursor|{names})\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
     r"|(?:40[123]\W+)(?!unauth|forbid))*"
 )
-_END = r"(?=\s*(?:$|[^\w\s]|(?:status code|please|run|to|for|or|and run|does|because)\b))"
+_END = r"(?=\s*(?:$|[^\w\s]|(?:status code|please|run|to|for|or|after|and run|does|because|when using)\b))"
 _STATUS = lazy(
     r"(?:^\W{0,3}|\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|error|code)\W{1,3})(40[123])\b", re.IGNORECASE
 )
 _PASSING = lazy(
     r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
-    r"|bad gateway"
+    r"|\b(?:error|status(?: code)?|http(?:/[\d.]{1,3})?)\W{0,3}5\d\d\b(?! [a-z])"
+    r"|bad gateway|internal server error|server had an error|stream disconnected"
     r"|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|getaddrinfo|fetch failed|network error"
     r"|connection (?:error|refused|reset)"
     r"|timed? ?out|too many requests|rate[ _-]?limit",
     re.IGNORECASE,
 )
 _OF_A_TOOL = lazy(r"\b(?:mcp|tool|hook|plugin|extension)s?\b", re.IGNORECASE)
-_SAYS_ERROR = lazy(r"\W{0,3}(?:(?:api|fatal) )?error\b|http\b|request failed|unexpected status", re.IGNORECASE)
+_SAYS_ERROR = lazy(
+    r"\W{0,3}(?:(?:api|fatal) )?error\b|http\b|request failed|failed to authenticate|unexpected status",
+    re.IGNORECASE,
+)
 _TRACE = lazy(r"at |[\[\]{}()]+[,;]?$|(?:status|code|cause)\b\W+\w*\W*$")
 _LOOKED_AT = 4 * 1024
 _TEXT = 300
@@ -132,12 +157,17 @@ _NESTED = 3
 _REQUESTS = (408, 409, 425, 429)
 
 
+def is_passing(words: str) -> bool:
+    """Say whether a CLI's words about a failure are those of one that passes: of the network, or of a server."""
+    return _PASSING.search(words[:_LOOKED_AT]) is not None
+
+
 @cache
 def _own_line() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
     """What a line begins with that a CLI prints of itself, its name in front or not."""
     names = [re.escape(name) for cli in known_clis().values() for name in (cli.title, *cli.programs)]
     prefix = _PREFIX.replace("{names}", "|".join(sorted(names, key=len, reverse=True)))
-    return tuple((reason, lazy(f"{prefix}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _WORDS)
+    return tuple((reason, lazy(f"{prefix}(?:{words}){_END}", re.IGNORECASE)) for reason, words in _words())
 
 
 def find_permanent(answer: Answer, limit: Limit | None, facts: RunFacts) -> PermanentFailure | None:
@@ -147,9 +177,9 @@ def find_permanent(answer: Answer, limit: Limit | None, facts: RunFacts) -> Perm
     if limit is not None and limit.resets_at is not None:
         return None
     found = None
-    if answer.is_error or answer.error:
+    if answer.shape != "text" and (answer.is_error or answer.error):
         found = _in_events(answer)
-    elif facts.exit_status and (answer.shape == "text" or not answer.text.strip()):
+    elif (facts.exit_status or answer.is_error) and (answer.shape == "text" or not answer.text.strip()):
         found = _in_plain_text(answer.text, facts.stderr.decode("utf-8", "replace"))
     # A limit that ends by itself, though nobody says when, is waited out; a credit that is used up doesn't.
     return found if limit is None or (found is not None and found.reason is _R.NO_CREDIT) else None
@@ -158,23 +188,33 @@ def find_permanent(answer: Answer, limit: Limit | None, facts: RunFacts) -> Perm
 def _in_events(answer: Answer) -> PermanentFailure | None:
     words, status, kinds = _unwrapped(answer.error or "")
     status = answer.api_error_status or status
-    no_credit = _ANYWHERE[0][1].search(words, 0, _LOOKED_AT) or "insufficient_quota" in kinds
+    no_credit = _anywhere()[0][1].search(words, 0, _LOOKED_AT) or "insufficient_quota" in kinds
     if status is not None and (status >= 500 or (status in _REQUESTS and not no_credit)):
         return None
     named = bool(kinds or answer.error_kind or status)
     if not named and (squeezed(words) in squeezed(answer.text) or _OF_A_TOOL.search(words, 0, _LOOKED_AT)):
         return None  # the assistant's own words, or a tool's
-    return _judged(words, status, (answer.error_kind, *kinds), _ANYWHERE)
+    return _judged(words, status, (answer.error_kind, *kinds), _anywhere())
 
 
 def _in_plain_text(text: str, stderr: str) -> PermanentFailure | None:
     if text.strip():  # the line that a CLI prints instead of an answer; anything longer is one
-        return _first(_last(text)) if len(text.strip().splitlines()) == 1 else None
+        return _first(_last(text)) if len({*map(str.strip, text.strip().splitlines())}) == 1 else None
     if (document := _document(stderr)) is not None:
         words, status, kinds = _unwrapped(json.dumps(document))
         if words and not (status is not None and status >= 500):
-            return _judged(words, status, kinds, _ANYWHERE)
+            return _judged(words, status, kinds, _anywhere())
     return _first(_last(stderr))
+
+
+def is_own(line: str) -> bool:
+    """Whether a line of plain text says, as CLIs do, that no repetition is of any use."""
+    return len(line) <= _LINE and _of_line(line) is not None
+
+
+def may_pass(words: str) -> bool:
+    """Whether a failure with these words may be over by itself: the network's, or a provider's."""
+    return _PASSING.search(words, 0, _LOOKED_AT) is not None
 
 
 def _first(lines: Iterable[str]) -> PermanentFailure | None:
@@ -184,8 +224,10 @@ def _first(lines: Iterable[str]) -> PermanentFailure | None:
 def _of_line(line: str) -> PermanentFailure | None:
     if "{" in line and _SAYS_ERROR.match(line):
         words, status, kinds = _unwrapped(line)
-        if status is not None or any(kind in _KINDS for kind in kinds):
-            return _judged(words, status, kinds, _ANYWHERE)
+        if status is not None or any(kind in _KINDS or kind == _MISSING for kind in kinds):
+            return _judged(words, status, kinds, _anywhere())
+        if found := _judged(words, None, (), _own_line(), anchored=True):
+            return found
     return _judged(line, None, (), _own_line(), anchored=True)
 
 
@@ -210,6 +252,9 @@ def _judged(
         return None
     reason = next((why for why, each in patterns if (each.match(words) if anchored else each.search(words))), None)
     reason = reason or next((_KINDS[kind] for kind in kinds if kind in _KINDS), None)
+    if reason is None and _MISSING in kinds and words.lower().startswith("model"):
+        reason = _R.UNKNOWN_MODEL
+    reason = reason or next((why for why, each in _anywhere() if any(map(each.fullmatch, kinds))), None)
     if reason is None and not anchored:
         shown = _STATUS.search(words) if status is None else None
         status = int(shown[1]) if shown else status
@@ -235,7 +280,8 @@ def _unwrapped(text: str) -> tuple[str, int | None, tuple[str, ...]]:
             if isinstance(value := error.get(name), int) and 400 <= value < 600:
                 status = value
         kinds += [word(error.get(name)) for name in ("type", "code", "status", "name") if word(error.get(name))]
-        message = word(error.get("message")) or word(inner.get("message")) or word(inner.get("error"))
+        told = (error.get("message"), *map(inner.get, ("message", "error", "detail")))
+        message = next(filter(None, map(word, told)), "")
         if not message:
             break
         shown = _STATUS.search(words[:at])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.stream.closing import closes
 from bridge.stream.documents import BLANKS, HELD_LIMIT, WARNINGS, Document, Held, parse_line, parse_whole
+from bridge.stream.events.agy import Agy
 from bridge.stream.events.base import (
     Answer,
     Family,
@@ -38,6 +40,7 @@ FAMILIES: dict[str, type[Family]] = {
     "copilot": Copilot,
     "gemini": Gemini,
     "kimi": Kimi,
+    "agy": Agy,
     "pi": Pi,
     "droid": Droid,  # from here on before claude: they claim less
     "qwen": Qwen,
@@ -82,10 +85,12 @@ class Reader:
 
     Attributes:
         malformed: lines so far that were neither blank nor JSON.
+        closings: events so far that close a turn.
     """
 
     def __init__(self, *, text: bool = True, held_limit: int = HELD_LIMIT) -> None:
-        self.malformed = 0
+        self.malformed = self.closings = 0
+        self._closed = False
         self._family: Family | None = None
         self._events = 0
         self._document = Document()
@@ -125,6 +130,9 @@ class Reader:
             self._held.clear()
         self._events += 1
         self._family.event(event)
+        closing = closes(self._family.name, event)
+        self._closed = self._closed if closing is None else closing
+        self.closings += closing is True
 
     def answer(self) -> Answer:
         """What the lines so far amount to; more may be fed afterwards."""
@@ -136,6 +144,17 @@ class Reader:
                 return answer
         text = self._held.data().decode("utf-8-sig", "replace").replace("\r\n", "\n").strip("\n")
         return replace(answer, family="text", text=text, final_text=text, session_id=None, completed=None)
+
+    def answered(self) -> bool:
+        """Whether the CLI has answered, by the event that closes a turn or by one whole document, and has begun
+        nothing since.
+        """
+        if self._family is not None:
+            return self._closed
+        whole, _ = self._settle()
+        return (
+            self._document.value()[0] is not None and whole is not None and bool(whole.completed or whole.is_error)
+        )
 
     def session_id(self) -> str | None:
         """The session id: also that of an object, or of JSON lines, that no CLI of ours printed."""

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bridge.amounts import total
+from bridge.amounts import amount, total
+from bridge.clis import window_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -46,6 +47,24 @@ AMOUNTS: tuple[str, ...] = tuple(each.name for each in fields(Usage) if each.nam
 NO_USAGE = Usage()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSize:
+    """How full the context of a session is behind a run; None: the CLI doesn't say.
+
+    Attributes:
+        tokens: what the last call of the model was given, and made of it.
+        window: how many tokens its context holds.
+        calls: calls of the model in this run, where a CLI counts only the tokens of all of them.
+    """
+
+    tokens: Number | None = None
+    window: Number | None = None
+    calls: int | None = None
+
+
+UNKNOWN_SIZE = ContextSize()
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a CLI's output says.
@@ -63,6 +82,7 @@ class Answer:
         reset_at: when a rejected usage limit ends, in seconds since the epoch, or None.
         malformed: lines that were neither blank nor JSON among JSON events.
 
+        size: of the session's context.
         denials: tools that the CLI refused to run, each ``Tool`` or, of a shell,
             ``Bash(first line of the command)``.
         api_error_status: HTTP status of the request that failed, or None.
@@ -85,6 +105,7 @@ class Answer:
     malformed: int = 0
 
     usage: Usage = field(default=NO_USAGE, compare=False)
+    size: ContextSize = field(default=UNKNOWN_SIZE, compare=False)
     denials: tuple[str, ...] = field(default=(), compare=False)
     api_error_status: int | None = field(default=None, compare=False)
     error_kind: str = field(default="", compare=False)
@@ -189,6 +210,8 @@ class Family(ABC):
         self.error: str | None = None
         self.reset_at: float | None = None
         self.usage = NO_USAGE
+        self.model = ""
+        self.size = UNKNOWN_SIZE
         self.denials: list[str] = []
         self.api_error_status: int | None = None
         self.error_kind = ""
@@ -203,6 +226,12 @@ class Family(ABC):
     @abstractmethod
     def event(self, event: JsonObject) -> None:
         """Take in one event, of this family or not."""
+
+    def called(self, *counts: object) -> None:
+        """Note how much one call of the model was given and made, in parts that add up; a later one counts."""
+        known = [count for each in counts if (count := amount(each)) is not None]
+        if sum(known):
+            self.size = replace(self.size, tokens=amount(sum(known)))
 
     def failed(self, error: str) -> None:
         self.completed = False
@@ -233,6 +262,7 @@ class Family(ABC):
             reset_at=self.reset_at,
             malformed=malformed,
             usage=self.usage,
+            size=self.size if self.size.window else replace(self.size, window=window_of(self.name, self.model)),
             denials=tuple(map(clean, self.denials)),
             api_error_status=self.api_error_status,
             error_kind=self.error_kind,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bridge.amounts import amount
 from bridge.stream.events.base import (
@@ -38,13 +38,23 @@ _USED_UP = "usage_limit_reached"
 """What 2.1.330 calls every limit of an account, whatever its words for it are; one of requests has another name."""
 
 
+TURNS_USED_UP = ("error_max_turns", "FatalTurnLimitedError")
+"""How claude and its kin, and gemini, name an end by their own limit of turns: what was done until then counts."""
+
+_API_ERROR = re.compile(r"\s*\[API Error: (?:(\d{3})\b)?.*\]\s*", re.DOTALL)
+"""What gemini's kin print in the place of an answer."""
+
+
 class Claude(Family):
     name = "claude"
+    counted: ClassVar[tuple[str, ...]] = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    """What a call of the model was given."""
 
     def __init__(self) -> None:
         super().__init__()
         self._block = 0
         self._block_stopped = True
+        self._given: list[object] = []
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
@@ -73,6 +83,9 @@ class Claude(Family):
                 self._delta(mapping(event.get("event")))
             case "result":
                 self._result(event)
+                self._sized(event)
+            case "system" if event.get("subtype") == "init":
+                self.model = word(event.get("model"))
             case "system" if event.get("subtype") == "api_retry":
                 self.error = word(event.get("error")) or self.error
             case "rate_limit_event":
@@ -82,6 +95,7 @@ class Claude(Family):
         if info := mapping(mapping(event.get("api_error_params")).get("rate_limit_info")):
             self._limit(info)
         message = mapping(event.get("message"))
+        self._call(mapping(message.get("usage")))
         text = block_texts(message.get("content"))
         if not text:
             return
@@ -97,7 +111,10 @@ class Claude(Family):
     def _delta(self, event: JsonObject) -> None:
         """Pieces of a message count until the message itself arrives, so a cut stream keeps its text."""
         match kind(event):
+            case "message_delta":  # only now is known how much it has made
+                self.called(*self._given, mapping(event.get("usage")).get("output_tokens"))
             case "message_start":
+                self._call(mapping(mapping(event.get("message")).get("usage")))
                 if not self._block_stopped:  # begun anew after a cut connection
                     self._drop_pieces()
                 self._next_block()
@@ -120,6 +137,21 @@ class Claude(Family):
         if text:
             self.texts.add(("block", self._block), text)
 
+    def _call(self, usage: JsonObject) -> None:
+        self._given = [usage.get(name) for name in self.counted]
+        self.called(*self._given, usage.get("output_tokens"))
+
+    def _sized(self, event: JsonObject) -> None:
+        """Take the window from the sums of a result; and the mean of its calls, where no message told of one."""
+        models = mapping(event.get("modelUsage"))
+        own = [models[self.model]] if self.model in models else [*models.values()]
+        windows = [found for each in own if (found := amount(mapping(each).get("contextWindow")))]
+        self.size = replace(self.size, window=max(windows, default=None))
+        usage, turns = mapping(event.get("usage")), integer(event.get("num_turns"))
+        if self.size.tokens is None and turns and turns > 0:
+            given = [amount(usage.get(name)) or 0 for name in (*self.counted, "output_tokens")]
+            self.called(*(each // turns for each in given))
+
     def _result(self, event: JsonObject) -> None:
         self.record = event
         usage, denials = result_usage(event), result_denials(event)
@@ -134,8 +166,14 @@ class Claude(Family):
             errors = event.get("errors")
             listed = "\n".join(filter(None, map(word, errors))) if isinstance(errors, list) else ""
             self.failed(text or listed or word(event.get("subtype")))
+            if event.get("subtype") in TURNS_USED_UP:
+                self.error_kind = word(event.get("subtype"))
             if event.get("api_error") == _USED_UP:
                 self.limit_type = self.limit_type or ""
+            return
+        if found := _API_ERROR.fullmatch(text):
+            self.api_error_status = self.api_error_status or (int(found[1]) if found[1] else None)
+            self.failed(text.strip())
             return
         self.final = text
         self.ended()
@@ -203,9 +241,6 @@ class Cursor(Claude):
             self._next_block()
 
 
-_API_ERROR = re.compile(r"\[API Error: (?:(\d{3})\b)?.*\]\s*", re.DOTALL)
-
-
 class Qwen(Claude):
     """Reads the events of Qwen Code, ``--output-format json`` (an array in one line) and ``stream-json``.
 
@@ -214,6 +249,7 @@ class Qwen(Claude):
     """
 
     name = "qwen"
+    counted: ClassVar[tuple[str, ...]] = ("input_tokens",)  # what came from its cache is in it
 
     @staticmethod
     def claims(event: JsonObject) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
@@ -31,6 +32,9 @@ class Codex(Family):
         self._turn = 0
         self._worked = False
         self._no_box = ""
+        self._calls = 1
+        self._acted = False
+        self._running: set[str] = set()
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
@@ -49,6 +53,7 @@ class Codex(Family):
             case "thread.started":
                 self.session_id = self.session_id or word(event.get("thread_id")) or None
             case "item.started" | "item.updated" | "item.completed":
+                self._follow(mapping(event.get("item")), kind(event))
                 self._item(mapping(event.get("item")))
             case "turn.completed":
                 self._count(mapping(event.get("usage")))
@@ -59,12 +64,31 @@ class Codex(Family):
             case "turn.started":
                 self.completed = False
                 self._turn += 1
+                self._calls, self._acted = 1, False
+                self._running.clear()
                 self._worked, self._no_box = False, ""
             case "turn.failed" | "error":
                 error = event.get("error")
                 self.failed(word(mapping(error).get("message")) or word(error) or word(event.get("message")))
             case "":
                 self._old(mapping(event.get("msg")))
+
+    def _follow(self, item: JsonObject, event: str) -> None:
+        """Count the calls of the model: what comes behind something that it has had done is of the next one, and
+        what is done at the same time is of the same."""
+        what, name = kind(item), word(item.get("id"))
+        listed = what == "todo_list"
+        if what == "error" or (listed and event == "item.completed"):
+            return
+        if self._acted and not self._running:
+            self._calls, self._acted = self._calls + 1, False
+        if what in ("reasoning", "agent_message"):
+            return
+        if event == "item.started" and not listed:
+            self._running.add(name)
+        elif event == "item.completed" or listed:
+            self._running.discard(name)
+            self._acted = True
 
     def _item(self, item: JsonObject) -> None:
         status = word(item.get("status"))
@@ -88,6 +112,7 @@ class Codex(Family):
             cache_creation_tokens=amount(usage.get("cache_write_input_tokens")),
             cumulative=True,
         )
+        self.size = replace(self.size, calls=self._calls)
 
     def _old(self, msg: JsonObject) -> None:
         match kind(msg):
@@ -95,6 +120,11 @@ class Codex(Family):
                 self.session_id = self.session_id or word(msg.get("session_id")) or None
             case "agent_message":
                 self.texts.append(word(msg.get("message")))
+            case "token_count":
+                info = mapping(msg.get("info"))
+                last = mapping(info.get("last_token_usage"))
+                self.called(last.get("input_tokens"), last.get("output_tokens"))
+                self.size = replace(self.size, window=amount(info.get("model_context_window")) or self.size.window)
             case "task_complete":
                 self.final = word(msg.get("last_agent_message"))
                 self.ended()
@@ -165,6 +195,7 @@ class OpenCode(Family):
             num_turns=1,
         )
         self.usage = self.usage.plus(step)
+        self.called(*(tokens.get(name) for name in ("input", "output", "reasoning")), *cache.values())
 
     def _message(self, event: JsonObject) -> None:
         """An older event: each update carries the whole message as it is by then."""
@@ -265,6 +296,8 @@ class Cline(Family):
         if kind(event) == "error":
             error = event.get("error")
             self.failed(word(event.get("message")) or word(error) or word(mapping(error).get("message")))
+        elif kind(event) == "usage":
+            self.called(event.get("inputTokens"), event.get("outputTokens"))
         if event.get("contentType") != "text":
             return
         key = ("block", self._block)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.amounts import amount
-from bridge.stream.events.base import NO_USAGE, Answer, Family, Usage, kind, mapping, refused, word
+from bridge.stream.events.base import NO_USAGE, Answer, Family, Usage, integer, kind, mapping, refused, word
 
 if TYPE_CHECKING:
     from bridge.stream.documents import JsonObject
@@ -61,6 +61,7 @@ class Gemini(Family):
         match kind(event):
             case "init":
                 self.completed, self._begun = False, True
+                self.model = word(event.get("model"))
             case "message" if event.get("role") == "assistant":
                 self.texts.add(("message", self._message), word(event.get("content")))
                 return
@@ -107,16 +108,22 @@ class Gemini(Family):
             cache_read_tokens=amount(stats.get("cached")),
             duration_ms=amount(stats.get("duration_ms")),
         )
+        self._mean((integer(stats.get("tool_calls")) or 0) + 1)
         if event.get("status") == "success" and not self._stopped:
             self.ended()
         else:
             self.error_kind = kind(mapping(event.get("error")))
             self.failed(self._stopped or word(mapping(event.get("error")).get("message")))
 
+    def _mean(self, calls: int) -> None:
+        """Only the tokens of all calls are told: the last one was given no less than the mean."""
+        if calls > 0:
+            self.called(*((each or 0) // calls for each in (self.usage.input_tokens, self.usage.output_tokens)))
+
     def _whole(self, event: JsonObject) -> None:
         """The object of ``json``: the words behind the last call of a tool, or the error."""
         self.record = event
-        models = mapping(mapping(event.get("stats")).get("models")).values()
+        models = [*mapping(mapping(event.get("stats")).get("models")).values()]
         tokens = [mapping(mapping(model).get("tokens")) for model in models]
         self.usage = NO_USAGE
         for each in tokens:
@@ -128,6 +135,9 @@ class Gemini(Family):
                     cache_read_tokens=amount(each.get("cached")),
                 )
             )
+        requests = [integer(mapping(mapping(each).get("api")).get("totalRequests")) or 0 for each in models]
+        self.model = max(mapping(mapping(event.get("stats")).get("models")), key=len, default="")
+        self._mean(sum(requests))
         self.final = word(event.get("response"))
         error = mapping(event.get("error"))
         warnings = event.get("warnings")

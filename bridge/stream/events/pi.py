@@ -61,6 +61,7 @@ class Pi(Family):
                     self.ended()
 
     def _count(self, usage: JsonObject) -> None:
+        self.called(*(usage.get(name) for name in ("input", "output", "cacheRead", "cacheWrite")))
         self.usage = self.usage.plus(
             Usage(
                 input_tokens=amount(usage.get("input")),

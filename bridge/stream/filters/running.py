@@ -10,6 +10,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.process import stopping
 from bridge.shell.sources import Source
 from bridge.stream.filters.loops import LineReader, Marks, Sort, sort
 
@@ -206,7 +207,8 @@ class FilterRun:
         poll = select.poll()
         if not self._jq.watch(poll):
             left = self._left()
-            poll.poll(_TICK if left is None else min(left * 1000, _TICK))
+            poll.poll(stopping.patience(_TICK if left is None else min(left * 1000, _TICK)))
+        stopping.look()
 
     def _received(self, piece: bytes) -> None:
         start = max(0, len(self._begun) - len(self._done_mark))

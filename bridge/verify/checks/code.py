@@ -183,6 +183,8 @@ def fills(subject: Subject) -> Iterator[Problem]:
         if not effects.known or effects.dynamic or subject.facts.top.dynamic:
             unknown.append(hook)
             continue
+        if hook == "driver_valid_tools" and _why(subject, owed) == _EMPTIED:
+            continue  # right where no allowlist is supported, which a run tells (RB078)
         yield Problem(
             f"{hook} never fills {variable}{_why(subject, owed)}",
             line=next((write.line for write in writes if write.subshell), None),
@@ -195,6 +197,9 @@ def fills(subject: Subject) -> Iterator[Problem]:
         raise CannotTell(f"{', '.join(unknown)}: what is set there can't be read from the text")
 
 
+_EMPTIED = ": it is only emptied"
+
+
 def _why(subject: Subject, owed: _Owed) -> str:
     local = {name for body in subject.facts.bodies(owed.hook) for name in body.local}
     if owed.variable in local:
@@ -202,7 +207,7 @@ def _why(subject: Subject, owed: _Owed) -> str:
     if any(write.subshell for write in owed.writes):
         return ": it is filled in a subshell, and lost"
     if owed.writes:
-        return ": it is only emptied"
+        return _EMPTIED
     others = {write.name for write in owed.effects.writes} | local
     close = difflib.get_close_matches(owed.variable, sorted(others), 1, 0.7)
     return f"; it sets {close[0]}: a typo?" if close else ""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import HOOK
+from bridge.verify.checks.lines import tools_line
 from bridge.verify.command_line import beyond, lost_value
 from bridge.verify.model import INFO, WARNING, Aspect, Harm, Severity
-from bridge.verify.probe.commands import ALLOWED, Build, decoded
+from bridge.verify.probe.commands import ALLOWED, MANY, Build, decoded
 from bridge.verify.registry import Problem, driver
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.verify.probe.driver import DriverProbe
 
 
-@driver("RB116", "An empty allowlist leaves no option", Harm.WRONG_COMMAND, hook=HOOK)
+@driver("RB116", "An empty allowlist leaves no option", Harm.WRONG_COMMAND, hook=HOOK, where=tools_line)
 def empty_allowlist(probe: DriverProbe) -> Iterator[Problem]:
     """An option that takes a list swallows what follows it when its own list is empty: the next option, or the
     prompt. The list is empty in most loops.
@@ -50,6 +51,27 @@ def _allows(argv: list[str], tool: str) -> bool:
         if tool in (argument, value) or tool in [t.strip() for t in re.split(r",(?![^(]*\))", value)]:
             return True
     return False
+
+
+def _not_those(probe: DriverProbe) -> Problem | None:
+    """Of a list, tools that are lost because it is long, allowed although nobody has asked for them, or twice."""
+    many = _tools(probe, ",".join(MANY)) or []
+    if lost := [tool for tool in MANY if not _allows(many, tool)]:
+        return Problem(f"of {len(MANY)} tools {len(lost)} do not arrive, the first is {lost[0]}", expected="all")
+    items: list[str] = []
+    behind = False
+    for word in beyond(probe.line(Build(tools=",".join(ALLOWED))) or [], probe.line(Build()) or []):
+        value = re.sub(r"^--[\w-]+=", "", word)
+        parts = [each.strip() for each in re.split(r",(?![^(]*\))", value)]
+        behind = not set(parts).isdisjoint(ALLOWED) or (behind and not word.startswith("-"))
+        items += parts if behind else []
+    if more := [each for each in items if each not in ALLOWED]:
+        return Problem(f"these tools are allowed, too: {excerpt(', '.join(more))}", expected="those of the list")
+    if twice := [each for each in ALLOWED if items.count(each) > 1]:
+        return Problem(f"these tools are passed on more than once: {', '.join(twice)}", severity=WARNING)
+    if items and items != list(ALLOWED):
+        return Problem(f"the tools arrive in another order: {', '.join(items)}", severity=INFO)
+    return None
 
 
 def _untrimmed(argv: list[str]) -> str | None:
@@ -87,6 +109,7 @@ def _blanks(probe: DriverProbe, given: list[str]) -> Problem | None:
     "The allowlist arrives, each tool intact",
     Harm.WRONG_PERMISSIONS,
     hook=HOOK,
+    where=tools_line,
     hint="trim each entry of its blanks",
 )
 def allowlist(probe: DriverProbe) -> Iterator[Problem]:
@@ -95,8 +118,8 @@ def allowlist(probe: DriverProbe) -> Iterator[Problem]:
     than what was meant, or nothing. People write blanks around the commas, as in ``Read, Write``: an item that
     keeps them is the name of no tool.
 
-    Warning: it is passed on, against what the driver says.
-    Info: rare ways to write a list.
+    Warning: it is passed on, against what the driver says; or a tool of it more than once.
+    Info: rare ways to write a list; another order.
 
     Bad:  CLAUDE_CMD_ARGS+=(--allowedTools ${CLAUDE_ALLOWED_TOOLS//,/ })
     Good:
@@ -125,6 +148,9 @@ def allowlist(probe: DriverProbe) -> Iterator[Problem]:
             message = f"these tools do not arrive as they are{how}: {', '.join(lost)}"
             yield Problem(message, hint="split at commas only, and quote each item")
             return
+    if (problem := _not_those(probe)) is not None:
+        yield problem
+        return
     if (problem := _blanks(probe, given)) is not None:
         yield problem
     within = _tools(probe, "Bash(git add, git commit),Read") or []

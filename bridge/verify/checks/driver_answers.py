@@ -214,9 +214,10 @@ def booleans_are_silent(probe: DriverProbe) -> Iterator[Problem]:
 
 @driver("RB078", "driver_valid_tools fills VALID_TOOL_PATTERNS", Harm.WRONG_PERMISSIONS, hook="driver_valid_tools")
 def valid_tools(probe: DriverProbe) -> Iterator[Problem]:
-    """Allowlists are held against these patterns; with none of them, every entry of an allowlist is refused.
+    """Allowlists are held against these patterns; with none of them, every entry of an allowlist is refused. That
+    is right where driver_supports_tool_allowlist says no.
 
-    Warning: it prints something.
+    Warning: it prints something, or lists a tool twice.
 
     Bad:  driver_valid_tools() { echo "Read Write"; }
     Good: driver_valid_tools() { VALID_TOOL_PATTERNS=("Read" "Write" "Bash(*)"); }
@@ -228,19 +229,37 @@ def valid_tools(probe: DriverProbe) -> Iterator[Problem]:
     if not isinstance(tools, list):
         yield Problem("VALID_TOOL_PATTERNS is not an indexed array")
     elif not tools:
-        yield Problem(f"{answer.hook} leaves VALID_TOOL_PATTERNS empty")
+        if probe.truth("driver_supports_tool_allowlist") is not False or not _emptied(
+            probe.functions()[answer.hook]
+        ):
+            yield Problem(f"{answer.hook} leaves VALID_TOOL_PATTERNS empty", expected="a pattern for each tool")
     elif not all(tool.strip() for tool in tools):
         yield Problem(f"{answer.hook} puts an empty pattern into VALID_TOOL_PATTERNS")
     elif names := [tool for tool in tools if tool in LISTED]:
         message = f"VALID_TOOL_PATTERNS holds the names of files here: {excerpt(', '.join(names))}"
         yield Problem(message, expected="the patterns themselves", hint="put each into quotes")
-    elif len(tools) == 1 and len(re.split(r"[\s,]+(?![^(]*\))", tools[0].strip())) > 2:
-        message = f"VALID_TOOL_PATTERNS has one element, {excerpt(tools[0])}"
-        yield Problem(message, expected="one per tool", about=(Aspect.IFS,))
+    elif (problem := _not_once(tools)) is not None:
+        yield problem
     elif tools != probe.call(answer.hook, array="VALID_TOOL_PATTERNS").value:
         yield Problem("a second call gives a different list", hint="assign with =, not +=")
     if answer.stdout and not answer.status:
         yield Problem(f"{answer.hook} prints {excerpt(answer.stdout)}", severity=WARNING)
+
+
+def _not_once(tools: list[str]) -> Problem | None:
+    """Several tools in one element, or one in several."""
+    if len(tools) == 1 and len(re.split(r"[\s,]+(?![^(]*\))", tools[0].strip())) > 2:
+        message = f"VALID_TOOL_PATTERNS has one element, {excerpt(tools[0])}"
+        return Problem(message, expected="one per tool", about=(Aspect.IFS,))
+    if twice := sorted({tool for tool in tools if tools.count(tool) > 1}):
+        message = f"VALID_TOOL_PATTERNS lists more than once: {excerpt(', '.join(twice))}"
+        return Problem(message, severity=WARNING, expected="each once")
+    return None
+
+
+def _emptied(body: str) -> bool:
+    """Whether a hook sets the list to an empty one, in the shell of the loop: it isn't only left as it was."""
+    return re.search(r"^\s*VALID_TOOL_PATTERNS=\(\);?$", body, re.MULTILINE) is not None
 
 
 @driver(

@@ -9,9 +9,10 @@ import shutil
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, excerpt
+from bridge.verify.checks.lines import prompt_line
 from bridge.verify.command_line import shell_name
 from bridge.verify.model import INFO, Aspect, Harm
-from bridge.verify.probe.commands import FILES, MISSING, SESSION, Build
+from bridge.verify.probe.commands import FILES, FOLDER, MISSING, SESSION, Build
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.registry import CannotTell, Problem, driver
 
@@ -94,6 +95,7 @@ def _failures(probe: DriverProbe) -> Iterator[Problem]:
     "A missing prompt is a failure",
     Harm.WRONG_PROMPT,
     hook=HOOK,
+    where=prompt_line,
     own=True,
     hint='fail without a prompt: [[ -f "$1" ]] || { echo "no prompt: $1" >&2; return 1; }',
 )
@@ -101,11 +103,15 @@ def missing_prompt_fails(probe: DriverProbe) -> Iterator[Problem]:
     """The status tells the loop that there is nothing to run. Without it an agent is started, and billed, with
     an empty prompt or with the name of a file that does not exist.
 
+    Info: of a folder.
+
     Bad:  prompt=$(cat "$1" 2>/dev/null)
     Good: if [[ ! -f "$1" ]]; then echo "no prompt file: $1" >&2; return 1; fi
     """
     if probe.build(Build(prompt=MISSING)).ok:
         yield Problem("it returns 0 although the prompt file does not exist", expected="1")
+    elif probe.build(Build(prompt=FOLDER)).ok:
+        yield Problem("it returns 0 although the prompt is a folder", expected="1", severity=INFO)
 
 
 @driver("RB102", "A missing prompt is reported", Harm.GOOD_TO_KNOW, hook=HOOK, own=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
+from bridge.verify.checks.lines import setting_line
 from bridge.verify.model import INFO, WARNING, Harm
-from bridge.verify.probe.commands import Build, Received
+from bridge.verify.probe.commands import PROMPT_FILE, Build, Received
 from bridge.verify.probe.hosts import HUGE, huge_prompt, on_windows, windows_machines, with_stdin
 from bridge.verify.registry import NotApplicable, Problem, driver
 
@@ -22,7 +23,13 @@ _LONGEST_ARGUMENT = 128 << 10
 _LONGEST_LINE = 32_767
 
 
-@driver("RB140", "A prompt that goes to stdin arrives", Harm.WRONG_PROMPT, hook=HOOK)
+@driver(
+    "RB140",
+    "A prompt that goes to stdin arrives",
+    Harm.WRONG_PROMPT,
+    hook=HOOK,
+    where=setting_line("PROMPT_ON_STDIN", PROMPT_FILE),
+)
 def prompt_on_stdin(probe: DriverProbe) -> Iterator[Problem]:
     """A host that can give the CLI a stdin sets PROMPT_ON_STDIN: ``auto`` for prompts that can't be an argument,
     ``true`` for every one. A driver that answers with CLAUDE_CMD_STDIN has to put the whole prompt there, must not

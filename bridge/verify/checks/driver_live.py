@@ -184,6 +184,10 @@ _EVENTS = re.compile(r"stream|event|ndjson|jsonl|delta", re.IGNORECASE)
 _WITHOUT_DRIVER = ("goose",)
 
 
+_WORDS = ("text", "plain", "markdown", "md")
+"""Formats that are words for people."""
+
+
 def _prints_one_document(name: str) -> bool:
     """Whether the CLI's ``json`` is one document at the end, and events have another word."""
     known = (program for cli in known_clis().values() if cli.json_is_one_document for program in cli.programs)
@@ -195,23 +199,25 @@ def live_prints_events(probe: DriverProbe) -> Iterator[Problem]:
     """The command that is run when nobody watches prints one document when it is done. The live command has to ask
     for events instead, or the filter has nothing to show until the end.
 
+    Info: where CLAUDE_OUTPUT_FORMAT is text, as few loops have it.
+
     Bad:  LIVE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]/--output-format json/--output-format stream-json}")
     Good: for a in "${CLAUDE_CMD_ARGS[@]}"; do [[ "$a" == json ]] && a=stream-json; LIVE_CMD_ARGS+=("$a"); done
     """
-    if probe.known() is not None or not probe.own("driver_stream_filter"):
+    if not probe.own("driver_stream_filter") or probe.truth("driver_supports_live_output") is not True:
         return
-    if probe.truth("driver_supports_live_output") is not True:
-        return
-    live = probe.live(Build())
-    line = probe.line(Build()) or [] if live is None else live.received.line
+    if (asked := _format(_live_line(probe, Build(output="text")))) in _WORDS:
+        message = f"with CLAUDE_OUTPUT_FORMAT text it asks for {asked}, and the filter reads events"
+        yield Problem(message, severity=INFO)
+    line = _live_line(probe, Build())
     asked = _format(line)
-    if asked is None:
+    if probe.known() is not None or asked is None:
         return
     name = os.path.basename(line[0])
     if any(_EVENTS.search(word) for word in (asked, *filter(is_option, line))):
         if os.path.basename(probe.program()) == "claude" and asked == "stream-json" and "--verbose" not in line:
             yield Problem("claude refuses stream-json without --verbose", expected="--verbose as well")
-    elif asked in ("text", "plain", "markdown", "md"):
+    elif asked in _WORDS:
         yield Problem(f"it asks for {asked}, and the filter reads events")
     elif asked == "json" and not _is_passed_through(name):
         means_to = _EVENTS.search(probe.functions().get(HOOK, "")) is not None
@@ -219,6 +225,11 @@ def live_prints_events(probe: DriverProbe) -> Iterator[Problem]:
             yield Problem("it asks for json, as the ordinary command does", expected="events, such as stream-json")
         else:
             raise CannotTell(f"{name} isn't known", f"whether {name} prints events when it is asked for json")
+
+
+def _live_line(probe: DriverProbe, case: Build) -> Sequence[str]:
+    live = probe.live(case)
+    return probe.line(case) or [] if live is None else live.received.line
 
 
 def _is_passed_through(name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
+from bridge.verify.checks.lines import context_line, prompt_line
 from bridge.verify.model import INFO, Aspect, Harm
 from bridge.verify.probe.commands import (
     PROMPT_FILE,
@@ -67,7 +68,7 @@ def _occurrences(probe: DriverProbe, case: Build) -> int:
     return sum(_names_file(argument, case.prompt) for argument in argv)
 
 
-@driver("RB105", "The prompt is in the command once", Harm.WRONG_PROMPT, hook=HOOK, hint=_QUOTE)
+@driver("RB105", "The prompt is in the command once", Harm.WRONG_PROMPT, hook=HOOK, where=prompt_line, hint=_QUOTE)
 def prompt_is_there(probe: DriverProbe) -> Iterator[Problem]:
     """The content of the prompt file, or its path, is what the agent is to do. Missing, the agent does nothing;
     twice, it pays for both and may take the second for a correction of the first.
@@ -119,11 +120,12 @@ _PROMPTS = {
     ".ralph/PROMPT-hard.md": "quotes, substitutions, backslashes and globs",
     ".ralph/PROMPT-dash.md": "a dash in front",
     ".ralph/PROMPT-long.md": "headings, comments, many lines, letters beyond ASCII and no newline at its end",
+    ".ralph/PROMPT-layout.md": "blanks and empty lines that Markdown means",
     ".ralph/PROMPT-crlf.md": "carriage returns",
 }
 
 
-@driver("RB106", "The prompt arrives as it is", Harm.WRONG_PROMPT, hook=HOOK, hint=_QUOTE)
+@driver("RB106", "The prompt arrives as it is", Harm.WRONG_PROMPT, hook=HOOK, where=prompt_line, hint=_QUOTE)
 def prompt_unchanged(probe: DriverProbe) -> Iterator[Problem]:
     """Prompts are Markdown: they hold quotes, backticks, dollar signs and list items, and the path of the file
     may hold blanks. All of it has to arrive in one argument, unchanged (but for newlines at its end).
@@ -178,7 +180,9 @@ def _is_encoded(probe: DriverProbe) -> bool:
     return received.count(text) > 0 and not any(text in value for value in plain)
 
 
-@driver("RB107", "The context arrives in one argument", Harm.WRONG_PROMPT, hook=HOOK, hint=_QUOTE)
+@driver(
+    "RB107", "The context arrives in one argument", Harm.WRONG_PROMPT, hook=HOOK, where=context_line, hint=_QUOTE
+)
 def context_arrives(probe: DriverProbe) -> Iterator[Problem]:
     """The context tells the agent where the loop stands. It may be an argument of its own or part of the prompt,
     but it has to arrive whole, whatever it contains: its words come from plans and from earlier answers.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from bridge.clis import find_cli
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import HOOK, prompt_text
+from bridge.verify.checks.lines import gate_line, session_line, word_line
 from bridge.verify.command_line import beyond
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
-from bridge.verify.probe.commands import OTHER_SESSIONS, SESSION, Build
+from bridge.verify.probe.commands import LONG_SESSION, OTHER_SESSIONS, SESSION, Build
 from bridge.verify.registry import Problem, driver
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.verify.probe.driver import DriverProbe
 
 _SUPPORTS = "driver_supports_sessions"
+_LAST = re.compile(r"--(?:continue(?:=true)?|last|resume-last|resume[= ](?:last|latest))")
 
 
 def _given(probe: DriverProbe, session: str, resume: str = "true") -> list[str]:
@@ -30,6 +35,7 @@ def _given(probe: DriverProbe, session: str, resume: str = "true") -> list[str]:
     "The session id arrives as one argument",
     Harm.WRONG_SESSION,
     hook=HOOK,
+    where=session_line,
     hint="quote it where it is one word",
 )
 def session_arrives(probe: DriverProbe) -> Iterator[Problem]:
@@ -62,6 +68,23 @@ def session_arrives(probe: DriverProbe) -> Iterator[Problem]:
     )
 
 
+def _changed(words: list[str], whole: str) -> str | None:
+    """What arrives in the place of an id: a part of it, or all of it without its dashes, in other letters ..."""
+    values = [re.sub(r"^--?[A-Za-z][\w-]*=", "", word) for word in words]
+    glued = [value for value in values if re.fullmatch(rf"\s*[A-Za-z]*[_:]?{re.escape(whole)}\s*", value)]
+    if glued and whole not in values:
+        return glued[0]
+    if any(whole in word for word in words):
+        return None
+    bare = re.sub(r"\W|_", "", whole).lower()
+    for word in words:
+        value = word.partition("=")[2] if word.startswith("-") else word
+        seen = re.sub(r"\W|_", "", value).lower()
+        if value in re.split("[-_]", whole)[:2] or (len(seen) > 5 and seen in bare):
+            return value
+    return None
+
+
 def _broken_id(probe: DriverProbe, session: str) -> Iterator[Problem]:
     words, text = _given(probe, session), prompt_text(probe, Build())
     if any(re.match(r"--?[A-Za-z][\w-]*[ \t]+\S", word) for word in words):
@@ -70,17 +93,25 @@ def _broken_id(probe: DriverProbe, session: str) -> Iterator[Problem]:
         rest = words[0].replace(text, "")
         if not re.search(r"(^|\s)-", rest):  # else it is code for a shell that nobody has followed
             yield Problem("the session id is only in the text of the prompt", hint="the CLI has an option for it")
-    for cut in (SESSION, *OTHER_SESSIONS):
-        words = _given(probe, cut)
-        if not any(cut in word for word in words) and any(part in words for part in re.split("[-_]", cut)[:2]):
-            yield Problem(f"of the session id {cut} only a part arrives")
+    for whole in (SESSION, *OTHER_SESSIONS, LONG_SESSION):
+        if (part := _changed(_given(probe, whole), whole)) is not None:
+            yield Problem(f"the session id {excerpt(whole)} arrives as {excerpt(part)}", expected="the id as it is")
     for strange in ("id with  blanks", "id*", 'it\'s "one"', "all.*", "$HOME"):
         # Refused or ignored is as good as passed on.
         if _given(probe, strange) and not probe.received(Build(session=strange, resume="true")).count(strange):
             yield Problem(f"the session id {strange!r} does not arrive in one argument")
 
 
-@driver("RB110", "No session unless CLAUDE_USE_CONTINUE is true", Harm.WRONG_SESSION, hook=HOOK)
+def _last_session(words: list[str]) -> str | None:
+    """The option of a command that goes on with whatever session was the last."""
+    cli = find_cli(os.path.basename(words[0])) if words else None
+    if cli is not None and (short := next((word for word in words[1:] if word in cli.last_session), None)):
+        return short
+    pairs = (f"{word} {value}" for word, value in pairwise(words))
+    return next((each for each in (*words, *pairs) if _LAST.fullmatch(each)), None)
+
+
+@driver("RB110", "No session unless CLAUDE_USE_CONTINUE is true", Harm.WRONG_SESSION, hook=HOOK, where=gate_line)
 def session_is_gated(probe: DriverProbe) -> Iterator[Problem]:
     """The setting is how a person turns resuming off. A driver that looks only at the id resumes all the same,
     with everything that the old session still believes.
@@ -92,7 +123,14 @@ def session_is_gated(probe: DriverProbe) -> Iterator[Problem]:
         return
     session = probe.session() or SESSION
     resumed = _given(probe, session)
-    for resume in ("false", "no"):  # not set, it counts as true
+    if (always := _last_session(probe.line(Build()) or [])) is not None:
+        yield Problem(
+            f"without a session, and with CLAUDE_USE_CONTINUE false, the command has {always}",
+            line=word_line(probe, Build(), always.partition(" ")[0]),
+        )
+        return
+    # Not set, it counts as true, and some take other words that mean yes.
+    for resume in ("false", "no", "off", "0", "never", "tbd", "untrue"):
         passed = [word for word in _given(probe, session, resume) if session in word or word in resumed]
         if not passed and probe.received(Build(session=session, resume=resume)).count(session):
             passed = [session]
@@ -101,7 +139,7 @@ def session_is_gated(probe: DriverProbe) -> Iterator[Problem]:
             return
 
 
-@driver("RB111", "No session option with an empty id", Harm.WRONG_SESSION, hook=HOOK)
+@driver("RB111", "No session option with an empty id", Harm.WRONG_SESSION, hook=HOOK, where=gate_line)
 def no_empty_session(probe: DriverProbe) -> Iterator[Problem]:
     """In the first iteration there is no id yet. An option without its value takes the next argument for it,
     usually the prompt; one that means "the last session" resumes somebody else's.
@@ -123,7 +161,7 @@ def no_empty_session(probe: DriverProbe) -> Iterator[Problem]:
         yield Problem(f"with an empty session id the command has {shown}")
 
 
-@driver("RB122", "No session from a driver without sessions", Harm.FRAGILE, hook=HOOK)
+@driver("RB122", "No session from a driver without sessions", Harm.FRAGILE, hook=HOOK, where=session_line)
 def no_session_without_support(probe: DriverProbe) -> Iterator[Problem]:
     """A driver that says no to sessions is never given an id by the original loop, but other hosts pass one. It
     has to be ignored then: the CLI does not know it.

@@ -9,6 +9,7 @@ from bridge.contract import driver_contract
 from bridge.shell.protocol import quote
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK
+from bridge.verify.checks.lines import setting_line
 from bridge.verify.command_line import beyond
 from bridge.verify.model import WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
@@ -38,7 +39,13 @@ def _asks_for_json(words: list[str]) -> bool:
     return any("json" in word for word in words)
 
 
-@driver("RB113", "CLAUDE_OUTPUT_FORMAT is honoured", Harm.WRONG_RESPONSE, hook=HOOK)
+@driver(
+    "RB113",
+    "CLAUDE_OUTPUT_FORMAT is honoured",
+    Harm.WRONG_RESPONSE,
+    hook=HOOK,
+    where=setting_line("CLAUDE_OUTPUT_FORMAT", "json"),
+)
 def output_format(probe: DriverProbe) -> Iterator[Problem]:
     """The loop parses JSON or text as this setting says. A driver that reads it and asks for something else gives
     the loop an answer that it can't read.
@@ -66,7 +73,13 @@ def output_format(probe: DriverProbe) -> Iterator[Problem]:
         yield Problem("json does not ask for JSON")
 
 
-@driver("RB114", "CLAUDE_PERMISSION_MODE is honoured", Harm.WRONG_PERMISSIONS, hook=HOOK)
+@driver(
+    "RB114",
+    "CLAUDE_PERMISSION_MODE is honoured",
+    Harm.WRONG_PERMISSIONS,
+    hook=HOOK,
+    where=setting_line("CLAUDE_PERMISSION_MODE", "bypassPermissions"),
+)
 def permission_mode(probe: DriverProbe) -> Iterator[Problem]:
     """With it a person limits what the agent may do. A driver that reads it and passes another one lets the agent
     do what was forbidden. Without a value it is bypassPermissions: nobody can answer questions in a loop.

@@ -23,7 +23,7 @@ from bridge.verify.command_line import (
 from bridge.verify.model import INFO, Harm
 from bridge.verify.probe.commands import ALLOWED, Build
 from bridge.verify.probe.far import WRAPPERS
-from bridge.verify.registry import Problem, behaviour, driver
+from bridge.verify.registry import Problem, driver, of_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ def nothing_empty(probe: DriverProbe) -> Iterator[Problem]:
         yield Problem(f"{option} is there although there is no context")
 
 
-@behaviour("RB125", "Options have their place and their value", Harm.WRONG_COMMAND)
+@of_both("RB125", "Options have their place and their value", Harm.WRONG_COMMAND)
 def options_in_place(subject: Subject) -> Iterator[Problem]:
     """``--`` ends the options: what stands behind it is text for the agent, whatever it looks like. An option that
     takes a value takes the next word for it, even if that is an option; one that takes several takes all words up

@@ -53,7 +53,7 @@ def no_exit(subject: Subject) -> Iterator[Problem]:
 
 
 def _is_apart(subject: Subject, hook: str) -> bool:
-    return subject.kind == "agent" and subject.contract.hooks[hook].subshell
+    return subject.kind != "driver" and subject.contract.hooks[hook].subshell
 
 
 def _ends(command: CommandFact) -> bool:
@@ -199,6 +199,8 @@ def hooks_come_back(subject: Subject) -> Iterator[Problem]:
         probe.watched()
         if subject.kind == "agent":
             subject.agent.extraction()
+        elif subject.kind == "provider":
+            subject.provider.run_all()
     for answer in distinct([*probe.troubles, *probe.exits], lambda answer: answer.hook):
         status = f" {answer.status}" if answer.trouble == "exited" else ""
         within = f"a return within {DEADLINE:g} s" if answer.trouble == "hung" else ""
@@ -209,6 +211,8 @@ def run_all(subject: Subject) -> None:
     subject.probe.watched()
     if subject.kind == "agent":
         subject.agent.run_all()
+    elif subject.kind == "provider":
+        subject.provider.run_all()
 
 
 @behaviour("RB065", "Hooks leave no process behind", Harm.ENDS_THE_LOOP)

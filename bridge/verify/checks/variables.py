@@ -38,8 +38,8 @@ def _written(subject: Subject) -> Iterator[tuple[str, list[Write]]]:
     """Each hook, and what stays written in the loop's shell when it is called; what bash itself sets left out."""
     contract = subject.contract.hooks
     for name in subject.hooks:
-        # Agents' required functions always run in a pipeline or $( ); drivers' may also be called directly.
-        if subject.kind == "agent" and contract[name].subshell:
+        # Those of others always run in a pipeline or $( ); drivers' may also be called directly.
+        if subject.kind != "driver" and contract[name].subshell:
             continue
         # Another hook that is called on the way answers for itself.
         own = (w for w in subject.effects(name).writes if w.function == name or w.function not in contract)

@@ -94,7 +94,8 @@ def compare(old: str | os.PathLike[str], new: str | os.PathLike[str]) -> Differe
     first, second = found
     if first.kind != second.kind:
         kinds = ", ".join(f"{path} is {_a(each.kind)}" for path, each in zip(paths, found, strict=True))
-        raise ConfigurationError(f"a driver can't be compared with an agent: {kinds}")
+        one, other = sorted((first.kind, second.kind), key=("driver", "agent", "provider").index)
+        raise ConfigurationError(f"{_a(one)} can't be compared with {_a(other)}: {kinds}")
     for index, path in enumerate(paths):
         if commands:
             with closing(probe_of(path)) as probe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import shlex
 from itertools import product
@@ -13,9 +14,10 @@ from bridge.errors import ConfigurationError, HookError, ScriptInvalid
 from bridge.shell import script
 from bridge.verify.budget import Budget
 from bridge.verify.probe.agent import AgentProbe
-from bridge.verify.probe.commands import PROMPT_FILE, Build
+from bridge.verify.probe.commands import PROMPT, PROMPT_FILE, Build
 from bridge.verify.probe.driver import DriverProbe
-from bridge.verify.recordings import streamed
+from bridge.verify.probe.provider import ProviderProbe
+from bridge.verify.recordings import recordings, streamed
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     from bridge.stream.jq import Filter
     from bridge.verify.probe.state import HookResult
+
+    AnyProbe = DriverProbe | AgentProbe | ProviderProbe
 
 Case = tuple[tuple[str, str], ...]
 """The inputs of one call: pairs of what was varied and a word for its value, such as ``("session", "an id")``."""
@@ -126,13 +130,15 @@ def lines(text: str) -> Facet:
     return tuple(text.removesuffix("\n").split("\n")) if text else ()
 
 
-def probe_of(path: Path) -> DriverProbe | AgentProbe:
+def probe_of(path: Path) -> AnyProbe:
     """A script in a bash, to be closed; `ConfigurationError`: it is missing, no valid bash, or defines no hook."""
     script.check(path)
     subject = Subject(path, named=True)
     if subject.syntax:
         errors = "\n".join(f"line {line}: {message}" for line, message in subject.syntax)
         raise ScriptInvalid(f"{path} is not valid bash:\n{errors}")
+    if subject.kind == "provider":
+        return ProviderProbe(path, subject.bash, Budget(math.inf), _DEADLINE)
     for kind, prefix in ((DriverProbe, "driver_"), (AgentProbe, "agent_")):
         probe = kind(path, subject.bash, Budget(math.inf), _DEADLINE)
         with contextlib.ExitStack() as stack:
@@ -144,7 +150,7 @@ def probe_of(path: Path) -> DriverProbe | AgentProbe:
 
 
 class _Observer:
-    def __init__(self, probe: DriverProbe | AgentProbe) -> None:
+    def __init__(self, probe: AnyProbe) -> None:
         self.probe = probe
         self.observations: list[Observation] = []
         script_path, folder = probe.script, probe.script.rpartition("/")[0]
@@ -215,7 +221,7 @@ class _Observer:
             self.note("loading", (("globals", "that it sets"),), {"globals": tuple(found)})
 
 
-def observe(probe: DriverProbe | AgentProbe) -> tuple[Observed, Commands]:
+def observe(probe: AnyProbe) -> tuple[Observed, Commands]:
     """Everything but live commands, which are made of the commands: those are given as well."""
     observer = _Observer(probe)
     observer.loading()
@@ -224,6 +230,9 @@ def observe(probe: DriverProbe | AgentProbe) -> tuple[Observed, Commands]:
         kind, contract = "driver", driver_contract()
         commands = _build(observer, probe)
         _driver(observer, probe)
+    elif isinstance(probe, ProviderProbe):
+        kind, contract = "provider", probe.contract
+        _provider(observer, probe)
     else:
         kind, contract = "agent", agent_contract()
         _agent(observer, probe)
@@ -231,7 +240,7 @@ def observe(probe: DriverProbe | AgentProbe) -> tuple[Observed, Commands]:
     return Observed(kind, hooks, tuple(observer.observations)), commands
 
 
-def live_commands(probe: DriverProbe | AgentProbe, commands: Commands) -> tuple[Observation, ...]:
+def live_commands(probe: AnyProbe, commands: Commands) -> tuple[Observation, ...]:
     hook = "driver_prepare_live_command"
     observer = _Observer(probe)
     observer.globals_of(hook, but="LIVE_CMD_ARGS")
@@ -321,6 +330,30 @@ def _on_recordings(observer: _Observer, hook: str, *, fed: bool = False, text: s
             case = (("recording", recording.name), ("state", state))
             if not observer.call(hook, *(() if fed else (log,)), case=case, stdin=data if fed else None, text=text):
                 break
+
+
+def _provider(observer: _Observer, probe: ProviderProbe) -> None:
+    """Commands of some inputs, capabilities, and the records of all outputs that we know."""
+    build, detect = probe.hook("build_command"), probe.hook("detect_format")
+    for (context, text), (session, ident), resume in product(
+        _CONTEXTS.items(), _SESSIONS.items(), ("true", "false")
+    ):
+        case: Case = (("session", session), ("context", context), ("CLAUDE_USE_CONTINUE", resume))
+        given = Build(context=text, session=ident, resume=resume)
+        probe.evaluate(f"CLAUDE_CMD_ARGS=()\n{given.settings()}")
+        inputs_of = BuildInputs(case, PROMPT.rstrip("\n"), given)
+        if observer.asked(build):
+            _, facets = observer.command(build, PROMPT_FILE, text, ident, given=inputs_of, array="CLAUDE_CMD_ARGS")
+            observer.note(build, case, facets)
+    for capability in probe.contract.capabilities:
+        observer.call(probe.hook("has_capability"), capability, case=(("capability", capability),))
+    for recording in recordings().values():
+        read = probe.read(recording.lines)
+        case = (("recording", recording.name),)
+        observer.note(detect, case, observer.outcome(read.detected))
+        if read.response is not None:
+            record = json.dumps(read.response.record, indent=1, ensure_ascii=False, sort_keys=True)
+            observer.note(probe.hook("normalize_response"), case, {"record": lines(record)})
 
 
 def _agent(observer: _Observer, probe: AgentProbe) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from bridge.agent import Agent
 from bridge.contract import driver_contract
+from bridge.contract.scripts import kind_of_file
 from bridge.driver import Driver
+from bridge.provider import Provider
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +25,9 @@ cat >{folder}/stdin
 
 
 class _Example:
-    """What both kinds have: a folder to work in, with a prompt, and what the CLI printed."""
+    """What all kinds have: a folder to work in, with a prompt, and what the CLI printed."""
 
-    loaded: Driver | Agent
+    loaded: Driver | Agent | Provider
 
     def __init__(self, script: Path, folder: Path) -> None:
         self.script = script
@@ -41,11 +43,14 @@ class _Example:
 
 
 class ExampleDriver(_Example):
+    """A driver, or a provider adapter, which builds its commands alike."""
+
     def __init__(self, script: Path, folder: Path) -> None:
         super().__init__(script, folder)
         settings = {name for name, entry in driver_contract().globals.items() if entry.role == "setting"}
         env = {name: value for name, value in os.environ.items() if name not in settings}
-        self.loaded: Driver = Driver.load(script, env=env, cwd=folder)
+        kind = Provider if kind_of_file(script) == "provider" else Driver
+        self.loaded: Driver | Provider = kind.load(script, env=env, cwd=folder)
 
     def build(self, context: str = "", session: str = "") -> list[str]:
         return self.loaded.build_command(PROMPT_FILE, context, session)

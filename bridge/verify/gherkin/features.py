@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
+from bridge.packages import install_command
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
     CheckOutcome,
@@ -52,7 +53,7 @@ def run(paths: Iterable[str | os.PathLike[str]], *, strict: bool = False) -> Gen
     if missing:
         raise FeaturesUnavailable(
             f"--features needs {' and '.join(missing).replace('_', '-')}, not installed here\n"
-            "  next: pip install 'ralph-bridge[features]' (or as you installed it: uv tool install, pipx)"
+            f"  next: {install_command('features')}"
         )
     began = time.monotonic()
     scripts = given_in(paths)
@@ -92,7 +93,7 @@ def _scenarios(script: Path, kind: str, *, strict: bool) -> list[dict[str, Any]]
         settings = Path(folder) / "pytest.ini"
         settings.write_text("[pytest]\n")
         # Plugins are named one by one, so that nothing else that is installed takes part.
-        command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "bridge.verify.plugin"]
+        command = [sys.executable, "-m", "pytest", "-p", "pytest_bdd.plugin", "-p", "ralph_bridge_pytest"]
         command += ["-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder, "-q", "--tb=short"]
         command += [
             f"--basetemp={folder}/made",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pytest
 
 from bridge import resources
-from bridge.agent import Agent
 from bridge.contract import driver_contract
-from bridge.driver import Driver
+from bridge.errors import BridgeError
+from bridge.packages import install_command
 from bridge.verify.recordings import recordings_of
 from bridge.verify.subject import Subject
 
@@ -35,12 +36,14 @@ OWN_TESTS = frozenset({ONCE, "own_tests"})
 """Scenarios that say something about ralph-bridge, and nothing about anybody's script."""
 
 AGENT = "agent"
-"""The tag of features that are about agents; all others are about drivers."""
+PROVIDER = "provider"
+"""The tags of features that are about agents, and about provider adapters; all others are about drivers."""
 
 TAGS = {
     "once": "runs once, on a script of its own, in the tests of ralph-bridge",
     "own_tests": "our scripts word for word, or compared with bash itself; in the tests of ralph-bridge",
     "agent": "about what a loop needs of an agent",
+    "provider": "about what a loop needs of a provider adapter",
     "recorded": "applies to agents of programs whose output is recorded here",
     "slow": "takes more than a second",
     "lifting": "about hooks that one jq runs",
@@ -76,7 +79,7 @@ def script_features() -> list[str]:
 class _Identity(NamedTuple):
     """What a script is, and whether it is one of ours, byte for byte: an edited copy is its author's."""
 
-    kind: Literal["driver", "agent", ""]
+    kind: Literal["driver", "agent", "provider", ""]
     shipped: bool
 
 
@@ -88,28 +91,32 @@ def _identity(script: Path, source: bytes) -> _Identity:
     return _Identity("" if kind == "out-of-scope" else kind, shipped)
 
 
-def kind_of(script: Path) -> Literal["driver", "agent", ""]:
-    """``driver`` or ``agent``, as `verify` has it; nothing for what is neither. OSError: it can't be read."""
+def kind_of(script: Path) -> Literal["driver", "agent", "provider", ""]:
+    """``driver``, ``agent`` or ``provider``, as `verify` has it; else nothing. OSError: it can't be read."""
     return _identity(script, script.read_bytes()).kind
 
 
 @cache
 def _driver_tags(script: Path) -> frozenset[str]:
-    with Driver.load(script, strict=False) as driver:
-        capabilities = {
-            "sessions": driver.supports_sessions(),
-            "live_output": driver.supports_live_output(),
-            "allowlist": driver.supports_tool_allowlist(),
-            "filter": driver.has("driver_stream_filter"),
+    """What a driver can do, asked where `verify` asks it; a tag less for what it doesn't say."""
+    with suppress(BridgeError), Subject(script, named=True) as subject:
+        probe = subject.driver
+        answers = {
+            "sessions": probe.truth("driver_supports_sessions"),
+            "live_output": probe.truth("driver_supports_live_output"),
+            "allowlist": probe.truth("driver_supports_tool_allowlist"),
+            "filter": probe.own("driver_stream_filter"),
         }
-        tags = {f"{'with' if has else 'without'}_{name}" for name, has in capabilities.items()}
-        return frozenset({driver.name() if driver.has("driver_name") else "", *tags})
+        tags = {f"{'with' if has else 'without'}_{name}" for name, has in answers.items() if has is not None}
+        return frozenset({probe.name(), *tags})
+    return frozenset()
 
 
 @cache
 def _recorded(script: Path) -> bool:
-    with Agent.load(script) as agent:
-        return bool(recordings_of(agent.cli))
+    with suppress(BridgeError), Subject(script, named=True) as subject:
+        return subject.kind == AGENT and bool(recordings_of(subject.agent.program()))
+    return False
 
 
 def applies(tags: Iterable[str], script: Path, kind: str = "driver") -> bool:
@@ -120,7 +127,9 @@ def applies(tags: Iterable[str], script: Path, kind: str = "driver") -> bool:
         return False
     if (kind_of(script) or kind) == AGENT:
         return AGENT in wanted and ("recorded" not in wanted or _recorded(script))
-    if AGENT in wanted:
+    if (kind_of(script) or kind) == PROVIDER:
+        return PROVIDER in wanted
+    if not wanted.isdisjoint((AGENT, PROVIDER)):
         return False
     capabilities = {tag for tag in wanted if tag.startswith(("with_", "without_"))}
     if not drivers and not capabilities:
@@ -137,7 +146,7 @@ def chosen(tags: Sequence[str], scripts: Iterable[Path]) -> list[Path | None]:
 class Scenarios:
     def __init__(self, config: pytest.Config) -> None:
         if find_spec("pytest_bdd") is None:
-            raise pytest.UsageError("--ralph-driver needs pytest-bdd: pip install 'ralph-bridge[features]'")
+            raise pytest.UsageError(f"--ralph-driver needs pytest-bdd: {install_command('features')}")
         for text, kind in _scripts(config):
             if not Path(text).is_file():
                 raise pytest.UsageError(f"--ralph-{kind} {text}: there is no such file")
@@ -214,7 +223,7 @@ class Scenarios:
 
 
 def _scripts(config: pytest.Config) -> list[tuple[str, str]]:
-    return [(text, kind) for kind in ("driver", "agent") for text in config.getoption(f"ralph_{kind}s")]
+    return [(text, kind) for kind in ("driver", "agent", "provider") for text in config.getoption(f"ralph_{kind}s")]
 
 
 def own_features() -> Mapping[str, Path]:

@@ -6,15 +6,16 @@ pytest-bdd.
 
 from __future__ import annotations
 
-import re
+import json
 import shlex
 from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from pytest_bdd import given, parsers, then, when
 
+from bridge.provider import Provider
 from bridge.session_id import recover
 from bridge.shell.protocol import check_name
 from bridge.stream.jq import Filter
@@ -22,6 +23,7 @@ from bridge.verify.engine import verify
 from bridge.verify.gherkin.example import OUTPUT, ExampleAgent, ExampleDriver
 from bridge.verify.gherkin.scenarios import kind_of
 from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
+from bridge.verify.registry import titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +50,21 @@ def _verify(script: Path) -> ScriptFinished:
     return verified(script)
 
 
-@then(parsers.re(r"(?P<codes>RB\d{3}) finds no error"))
-@then(parsers.re(r".* \((?P<codes>RB\d{3}(, RB\d{3})*)\)"))
-def _no_error(verdict: ScriptFinished, codes: str, request: pytest.FixtureRequest) -> None:
-    """A warning is an error only for those who ask for it, as with ``verify --strict``."""
-    numbers = re.findall(r"RB\d{3}", codes)
-    results = [each for each in verdict.results if each.code in numbers]
+@then(parsers.re(r"(?P<code>RB\d{3}) finds no error"))
+@then(parsers.re(r"(?P<sentence>.*) \((?P<code>RB\d{3})\)"))
+def _no_error(
+    verdict: ScriptFinished, code: str, request: pytest.FixtureRequest, sentence: str | None = None
+) -> None:
+    """A warning is an error only for those who ask for it, as with ``verify --strict``.
+
+    The sentence is the title of the check: what a scenario says is what is looked at.
+    """
+    title = titles().get(code)
+    if title is None:
+        pytest.fail(f"there is no check {code}\n  next: `ralph-bridge explain` lists all of them", pytrace=False)
+    if sentence is not None and sentence.casefold() != title.casefold():
+        pytest.fail(f"{code} does not check that {sentence!r}; what it checks: {title}", pytrace=False)
+    results = [each for each in verdict.results if each.code == code]
     failing = {Severity.ERROR}
     if request.config.getoption("ralph_strict", default=False):
         failing.add(Severity.WARNING)
@@ -63,7 +74,7 @@ def _no_error(verdict: ScriptFinished, codes: str, request: pytest.FixtureReques
     undetermined = [each for each in results if each.outcome in (CheckOutcome.SKIPPED, CheckOutcome.UNKNOWN)]
     if len(undetermined) == len(results):
         reasons = [each.reason or f"{each.code} could not be determined" for each in undetermined]
-        pytest.skip("; ".join(reasons) or verdict.reason or f"{codes} does not apply")
+        pytest.skip("; ".join(reasons) or verdict.reason or f"{code} does not apply")
 
 
 CLAUSES = _defined()
@@ -129,29 +140,45 @@ def _run(example: ExampleDriver | ExampleAgent) -> list[str]:
     return command
 
 
+def _other(command: list[str], wanted: str) -> NoReturn:
+    pytest.fail(f"the command is:\n{shlex.join(command)}\n{wanted}", pytrace=False)
+
+
 @then("the command is")
 def _is(command: list[str], docstring: str) -> None:
-    if command != shlex.split(docstring):
-        pytest.fail(f"the command is:\n{shlex.join(command)}", pytrace=False)
+    if command != (wanted := shlex.split(docstring)):
+        _other(command, f"expected:\n{shlex.join(wanted)}")
 
 
 @then(parsers.re(r'the command has "(?P<word>[^"]*)"( followed by "(?P<value>[^"]*)")?'))
 def _has(command: list[str], word: str, value: str | None) -> None:
     pairs = list(zip(command, [*command[1:], None], strict=True))
     if not any(each == word and value in (None, following) for each, following in pairs):
-        pytest.fail(f"the command is:\n{shlex.join(command)}", pytrace=False)
+        _other(command, f"expected in it: {shlex.join([word] if value is None else [word, value])}")
 
 
 @then(parsers.re(r'the command does not have "(?P<word>[^"]*)"'))
 def _has_not(command: list[str], word: str) -> None:
     if word in command:
-        pytest.fail(f"the command is:\n{shlex.join(command)}", pytrace=False)
+        _other(command, f"expected without: {shlex.quote(word)}")
 
 
 @then(parsers.re(r'the session id is "(?P<wanted>[^"]*)"'))
 def _session(example: ExampleDriver | ExampleAgent, wanted: str) -> None:
     found = recover(_driver(example).loaded, str(example.folder / OUTPUT)).session_id
     _expect("the session id", found or "", wanted)
+
+
+@then(parsers.re(r'the record has (?P<member>\w+) "(?P<wanted>[^"]*)"'))
+def _record(example: ExampleDriver | ExampleAgent, member: str, wanted: str) -> None:
+    adapter = example.loaded
+    if not isinstance(adapter, Provider):
+        pytest.fail("this step is about a provider adapter, which the script isn't", pytrace=False)
+    found = adapter.normalize_response(example.folder / OUTPUT)
+    if found.record is None:
+        pytest.fail(found.why or f"the format is {found.format}, so there is no record", pytrace=False)
+    value = found.record.get(member)
+    _expect(f"{member} of the record", value if isinstance(value, str) else json.dumps(value), wanted)
 
 
 @then("the filter shows")

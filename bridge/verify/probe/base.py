@@ -31,7 +31,7 @@ from bridge.verify.probe.state import (
     Watched,
     state_of,
 )
-from bridge.verify.recordings import path_beside, recording_beside, recordings_of
+from bridge.verify.recordings import recording_beside, recordings_of, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -188,10 +188,7 @@ class Probe(Bench):
         """Why what its CLI prints can't be judged, and what has to be done so that it can."""
         cli = os.path.basename(self.program()) or "its CLI"
         how = " for such a command" if recordings_of(cli) else ""
-        return (
-            f"nobody has recorded what {cli} prints{how}; record a run in {path_beside(self.script).name} beside "
-            "the script, and mark what is said in it (docs/verify.md)"
-        )
+        return f"nobody has recorded what {cli} prints{how}; {unmarked(self.script)}"
 
     def has(self, hook: str) -> bool:
         """Whether there is such a function: the script's, or the host's default."""

@@ -36,6 +36,11 @@ PROMPT_PARTS = {
         "blanks at the beginning of a line": "Keep\n  these as they are",
         "many lines": "Keep\nthese\n\nlines\nas\nthey\nare",
     },
+    ".ralph/PROMPT-layout.md": {
+        "blanks at its beginning": "    begun by four blanks\n",
+        "several empty lines": "Keep\n\n\n\nthese\n",
+        "blanks at the end of a line": "Keep  \nthese\n",
+    },
     ".ralph/PROMPT-long.md": {
         "letters beyond ASCII": "The plan \u2013 “done” ✓\n",
         "headings": "# The plan\n\nDo it.\n\n# The end\n",
@@ -62,16 +67,23 @@ FILES = {
     ".ralph/PROMPT-long.md": "# The plan \u2013 wie vereinbart\n\n<!-- for the agent -->\n\n"
     + "".join(f"{n}. one of many steps; it is “done” when its tests pass ✓\n\n" for n in range(1, 121))
     + "# The end of the plan",
+    ".ralph/PROMPT-layout.md": "    begun by four blanks\n\n\n\nand three empty lines; two blanks break  \n"
+    "this line.\n",
     ".ralph/PROMPT-crlf.md": "Lines that were written\r\non another system.\r\n",
 } | dict.fromkeys(LISTED, "")
 FILES |= {part_file(what): text for parts in PROMPT_PARTS.values() for what, text in parts.items()}
 
 SESSION = "6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"
 OTHER_SESSIONS = ("ses_0b7d4c559a41ffeVR5bw0BfWza", "T-6f1c2a9e")  # some drivers take only their CLI's own ids
+LONG_SESSION = "session-2026-11-28T00-19-00-6f1c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6-" + "0123456789abcdef" * 4
 
 MISSING = ".ralph/no such prompt.md"
+FOLDER = ".ralph"
+"""A path that is there, and no prompt."""
 
 ALLOWED = ("Read", "Bash(git *)", "Write(*)", "Edit(*.md)")
+MANY = (*ALLOWED, *(f"mcp__server__tool_{number}" for number in range(1, 41)))
+"""As long a list as projects have."""
 
 _PLAIN = re.compile(r"[\w #.:-]*")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.contract import driver_contract
 from bridge.errors import FilterNotCompiled
 from bridge.shell.protocol import quote
+from bridge.verify.command_line import beyond
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.bench import DEADLINE
 from bridge.verify.probe.commands import (
@@ -189,6 +190,37 @@ class DriverProbe(Probe):
         words = ("driver_build_command", case.prompt, case.context, case.session, *case.extra)
         return self.last_command(f"{case.settings()}\n{case.host}\n{' '.join(map(quote, words))}")
 
+    def writers(self, case: Build) -> list[tuple[int, list[str]]]:
+        """The lines of the script that write the command of this case, in order, each with what is new by it."""
+        file = self.scratch.control / "writers"
+        note = (
+            '[[ "$BASH_SUBSHELL" != "$__rb_level" ]] || {'
+            ' if [[ "${#CLAUDE_CMD_ARGS[@]} ${CLAUDE_CMD_ARGS[*]-}" != "$__rb_seen" ]]; then'
+            ' __rb_seen="${#CLAUDE_CMD_ARGS[@]} ${CLAUDE_CMD_ARGS[*]-}";'
+            r' \builtin printf "%s\0" "$__rb_at" "$__rb_in" "${#CLAUDE_CMD_ARGS[@]}"'
+            f' ${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}} >>{quote(str(file))};'
+            ' fi; __rb_at=$LINENO __rb_in="${BASH_SOURCE-}"; }'
+        )
+        words = ("driver_build_command", case.prompt, case.context, case.session, *case.extra)
+        self.call(
+            "eval",
+            f"{case.settings()}\n(\nCLAUDE_CMD_ARGS=()\n{case.host}\n"
+            "__rb_level=$BASH_SUBSHELL __rb_seen='0 ' __rb_at='' __rb_in=''\n"
+            f"\\builtin set -T\n\\builtin trap -- {quote(note)} DEBUG\n"
+            f"{' '.join(map(quote, words))} >/dev/null 2>&1\n\\builtin :\n)",
+        )
+        found: list[tuple[int, list[str]]] = []
+        before: list[str] = []
+        with contextlib.suppress(OSError, ValueError):
+            rest = iter(file.read_bytes().decode("utf-8", "surrogateescape").split("\0"))
+            file.unlink()
+            for line, source, count in zip(rest, rest, rest, strict=False):
+                now = [next(rest) for _ in range(int(count))]
+                if source == self.script and line:
+                    found.append((int(line), beyond(now, before)))
+                before = now
+        return found
+
     def build_apart(self, case: Build, host: str, also: str = "") -> HookResult:
         """Build in a subshell, `host` being run first; the value of a variable (`also`) stands in front."""
         self.cli()  # see answer
@@ -288,9 +320,10 @@ CLAUDE_CMD_ARGS=()
         if not name or len(name) > 1000 or "\n" in name or "\0" in name:
             return None
         path = self.scratch.project / name
-        if name == prompt or not path.is_file() or not str(path.resolve()).startswith(str(self.scratch.root)):
-            return None
-        return path.read_bytes()[: 1 << 20].decode("utf-8", "surrogateescape")
+        with contextlib.suppress(OSError):  # such as a word that is too long for a name
+            if name != prompt and path.is_file() and str(path.resolve()).startswith(str(self.scratch.root)):
+                return path.read_bytes()[: 1 << 20].decode("utf-8", "surrogateescape")
+        return None
 
     @once
     def _words_of_the_command(self) -> list[str]:

@@ -88,6 +88,7 @@ class Scratch:
             folder.mkdir(parents=True)
         for name, text in FILES.items():
             (self.project / name).write_text(text, newline="")
+        self._in_tmp = {path for folder in self._tmp() for path in glob(f"{folder}/*") + glob(f"{folder}/.*")}
         self.names: set[str] = set()
         self.elsewhere: set[str] = set()
         self.beginnings: set[str] = set()
@@ -104,9 +105,16 @@ class Scratch:
 
     def close(self) -> None:
         for path in self._made():
+            # A script can write into the list: what was there before, or lies elsewhere, isn't a mktemp's.
+            if os.path.dirname(path) not in self._tmp() or path in self._in_tmp:
+                continue
             with contextlib.suppress(OSError):
                 os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
         shutil.rmtree(self.root, ignore_errors=True)
+
+    @staticmethod
+    def _tmp() -> set[str]:
+        return {os.path.realpath(tempfile.gettempdir()), "/tmp", "/var/tmp"}  # noqa: S108
 
     def _note_what_is_made(self) -> None:
         """Put a mktemp on PATH that notes its answers: files with names of which nobody else could know are the

@@ -34,12 +34,14 @@ class ReportOptions(NamedTuple):
     strict: a warning fails a check, as an error does.
     quiet: text only: findings and nothing else.
     width: text only: columns of the terminal, for lines that are cut between words; 0: they are left as they are.
+    fixing: text only: mends were asked for, so that there are none is said.
     """
 
     colour: bool = False
     strict: bool = False
     quiet: bool = False
     width: int = 0
+    fixing: bool = False
 
 
 class Report:
@@ -161,7 +163,7 @@ _ANSI = re.compile(r"\x1b\[[\d;]*m")
 
 
 def wrapped(line: str, width: int, indent: int = 8) -> str:
-    """A line for a terminal of so many columns, cut between words; a word that is too long has a line of its own.
+    r"""A line for a terminal of so many columns, cut between words; a word that is too long has a line of its own.
 
     >>> wrapped("drivers/my.sh: a word", 16, 4)
     'drivers/my.sh: a\n    word'

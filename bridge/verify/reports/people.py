@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.contract.scripts import provider_of
 from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
 from bridge.verify.reports import (
     FEW,
@@ -123,6 +124,9 @@ class TextReport(Report):
             done = "mended" if self._written else "can be mended: --fix --write does it"
             again = "; run it again for the rest" if self._left else ""
             self._line(f"{plural(self._mended, 'finding')} {done}{again}")
+        elif self._options.fixing:
+            found = run.errors or run.warnings or run.infos
+            self._line("nothing to mend: " + ("no finding has a safe mend" if found else "nothing was found"))
 
     def _verdict(self) -> str:
         scripts = plural(self._run, "script")
@@ -176,10 +180,10 @@ class MarkdownReport(Report):
         bad = run.errors or (run.warnings and self._options.strict)
         yield f"## ralph-bridge verify: {'contract violated' if bad else 'contract met'}"
         yield from ("", f"{plural(run.scripts, 'script')}: {counts(run)}")
-        for kind in ("driver", "agent"):
+        for kind, title in (("driver", "Drivers"), ("agent", "Agents"), ("provider", "Provider adapters")):
             scripts = [script for script in self._scripts if script.kind == kind]
             if scripts:
-                yield from ("", f"### {kind.capitalize()}s", "", *_matrix(scripts, f"{kind}_"))
+                yield from ("", f"### {title}", "", *_matrix(scripts))
         covered = [_covered(script) for script in self._scripts if script.coverage is not None]
         yield from _section("Coverage", ("script", "reached", "not reached"), covered)
         columns = ("script", "line", "check", "severity", "in", "what", "next")
@@ -218,12 +222,21 @@ def _covered(script: ScriptFinished) -> Sequence[str]:
     return shown(script.path), reached(script.coverage), left
 
 
-def _matrix(scripts: Sequence[ScriptFinished], prefix: str) -> Iterable[str]:
-    hooks = list(dict.fromkeys(hook for script in scripts for hook in script.matrix))
+def _matrix(scripts: Sequence[ScriptFinished]) -> Iterable[str]:
+    stems = [{_stem(script, hook): state for hook, state in script.matrix.items()} for script in scripts]
+    hooks = list(dict.fromkeys(hook for each in stems for hook in each))
     states = [
-        [label(script), *(_STATES[script.matrix.get(hook, "absent")] for hook in hooks)] for script in scripts
+        [label(script), *(_STATES[each.get(hook, "absent")] for hook in hooks)]
+        for script, each in zip(scripts, stems, strict=True)
     ]
-    return table(["", *(hook.removeprefix(prefix) for hook in hooks)], states)
+    return table(["", *hooks], states)
+
+
+def _stem(script: ScriptFinished, hook: str) -> str:
+    """A hook's name without what all of the script have in front."""
+    return hook.removeprefix(
+        f"agent_{provider_of(script.matrix)}_" if script.kind == "provider" else f"{script.kind}_"
+    )
 
 
 def table(heading: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterable[str]:

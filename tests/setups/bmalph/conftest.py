@@ -13,7 +13,6 @@ import pytest
 from bridge.setups.dot_ralph.folder import Folder, locate
 from bridge.setups.dot_ralph.settings import KEYS
 from tests import command
-from tests.command import MAIN
 from tests.setups.bmalph.agents import CLIS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,15 +82,7 @@ class Project:
         return done
 
     def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*MAIN, *words],
-            cwd=self.path,
-            env=self.environment(**more),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return command.start(words, cwd=self.path, env=self.environment(**more))
 
     def finished(self, process: subprocess.Popen[str]) -> int:
         """Wait for its end; its exit code."""

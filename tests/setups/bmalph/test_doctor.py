@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge import resources
 from bridge.process.leftovers import MARK
 from bridge.process.table import running_in
 from bridge.setups.bmalph.doctor import CHECKS
@@ -38,6 +39,8 @@ def some(project: Project, *names: str) -> dict[str, tuple[str, str, str]]:
 
 
 def test_a_good_project(installed: Project) -> None:
+    subprocess.run(["git", "config", "user.name", "t"], cwd=installed.path, check=True)
+    subprocess.run(["git", "config", "user.email", "t@example.org"], cwd=installed.path, check=True)
     before = installed.files()
     code, results, summary = doctor(installed)
     assert [each for each in results.values() if each["status"] != "passed"] == []
@@ -113,6 +116,21 @@ def test_the_clis_version(installed: Project, code: str, status_: str, said: str
     installed.cli("claude", code)
     found = some(installed, "cli-version")["cli-version"]
     assert (found[0], said in found[1]) == (status_, True), found
+
+
+@pytest.mark.parametrize(("answer", "status_"), [("return 1", "failed"), ("return 0", "passed"), (None, "passed")])
+def test_the_driver_is_asked_whether_its_cli_can_be_used(
+    installed: Project, answer: str | None, status_: str
+) -> None:
+    text = (resources.shipped("drivers") / "claude-code.sh").read_text()
+    hook = "" if answer is None else f"driver_check_available() {{ {answer}; }}\n"
+    installed.write(".ralph/drivers/claude-code.sh", f"{text}\nunset -f driver_check_available\n{hook}")
+    installed.cli("claude", "echo 9.9.9")
+    found = some(installed, "cli-available")["cli-available"]
+    assert found[0] == status_, found
+    if status_ == "failed":
+        assert found[1].endswith("/claude, and driver_check_available says that it can't be used")
+        assert found[2] == "ralph-bridge call .ralph/drivers/claude-code.sh driver_check_available"
 
 
 def test_a_driver_of_the_project_that_is_broken(installed: Project) -> None:

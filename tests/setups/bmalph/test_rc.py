@@ -112,6 +112,31 @@ def test_t29_the_text_behind_the_colon_applies_unless_the_environment_says_other
     assert parse("REVIEW_INTERVAL=${N:-7}", {"N": "9"})[0]["REVIEW_INTERVAL"].via == "N"
 
 
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [
+        ('"${A:-${B:-x-y z}}"', "x-y z"),
+        ("${A-${PROJECT_TYPE}}", "web"),
+        ('"${A:-$SET/x}"', "s/x"),
+        ("${SET:+a-b}", "a-b"),
+        ('"${SET:-"q r"}"', "s"),
+    ],
+)
+def test_defaults_within_defaults(value: str, meant: str) -> None:
+    assert values(f"PROJECT_TYPE=web\nPROJECT_NAME={value}\n", SET="s")["PROJECT_NAME"] == meant
+
+
+def test_a_default_that_cannot_be_read_is_told() -> None:
+    (remark,) = parse("# x\nPROJECT_NAME=${A:-${B%/*}}\n", {})[1]
+    assert (remark.line, remark.ignored, "PROJECT_NAME can't be read" in remark.problem) == (2, True, True)
+
+
+def test_a_large_file_is_refused(project: Project) -> None:
+    project.write(".ralph/.ralphrc", "#" * 1_000_001)
+    with pytest.raises(ProjectUnusable, match="more than 1,000,000 bytes"):
+        read(project.folder, {})
+
+
 def test_the_accepted_keys_are_the_documented_ones_and_ours() -> None:
     documented = (
         "PLATFORM_DRIVER PROJECT_NAME PROJECT_TYPE MAX_CALLS_PER_HOUR CLAUDE_TIMEOUT_MINUTES CLAUDE_OUTPUT_FORMAT "

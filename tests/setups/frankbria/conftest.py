@@ -23,7 +23,6 @@ from bridge.setups.frankbria.policy import FrankbriaState
 from bridge.setups.settings import GivenOption
 from bridge.turn.driver import DriverTool
 from tests import command
-from tests.command import MAIN
 from tests.setups.bmalph.inside import Time
 from tests.setups.frankbria.installation import Home
 
@@ -190,6 +189,7 @@ class Project:
                 folder,
                 opened.settings,
                 opened.loop,
+                reader=opened.reader,
                 on_log=lambda level, line: log.append((level, line)),
                 leaving=leaving,
                 now=clock.seconds,
@@ -214,13 +214,7 @@ class Project:
         return done
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*MAIN, "run", *words],
-            cwd=self.path,
-            env=self.home.environment(),
-            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-            | options,
-        )
+        return command.start(["run", *words], cwd=self.path, env=self.home.environment(), **options)
 
     def fifo(self, name: str) -> str:
         path = self.kept / name

@@ -177,7 +177,7 @@ PLANS = [
     ("## Optional\n- [x] a\n- [ ] b\n", (1, 1, True, "b")),
     ("## Optional\n- [ ] a\n", (0, 0, False, "a")),
     ("## Optional ##\n- [ ] a\n", (0, 1, False, "a")),
-    ("**Optional**\n- [ ] a\n* [ ] no\n1. [ ] no\n  - [X] b\n", (1, 2, False, "a")),
+    ("**Optional**\n- [ ] a\n* [ ] no\n1. [ ] no\n  - [X] b\n", (1, 4, False, "a")),
     ("# Nice to have\n- [ ] a\n# Must\n- [x] b\n", (1, 1, True, "a")),
     ("no boxes\n", (0, 0, False, None)),
 ]

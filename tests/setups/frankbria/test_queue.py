@@ -15,8 +15,9 @@ import pytest
 
 from bridge.errors import BridgeError, ConfigurationError, ProjectBusy, SourceUnavailable
 from bridge.loop.events import LoopEnded
-from bridge.loop.policy import LoopState, Verdict
+from bridge.loop.policy import Verdict
 from bridge.loop.settings import LoopSettings
+from bridge.loop.state import LoopState
 from bridge.sandbox.probes import probe
 from bridge.sandbox.settings import Wishes
 from bridge.setups.dot_ralph.folder import own_files

@@ -279,7 +279,11 @@ def test_f17_todays_limits_are_waited_out(project: Project, said: str, status: i
 
 def test_f17_quoted_words_are_no_limit(project: Project) -> None:
     words = "The 5-hour limit: usage limit reached. The limit is reached, try back later."
-    project.claude(f"change; say '{words}'", f"echo 'tool said: {words}'; exit 3", otherwise="completes")
+    project.claude(
+        f"change; say 'The page has these words: {words}'",
+        f"echo 'tool said: {words}'; exit 3",
+        otherwise="completes",
+    )
     assert [reason for reason, _ in project.loop().waits if reason == "api_limit"] == []
 
 

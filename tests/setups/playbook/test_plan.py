@@ -31,6 +31,7 @@ TEMPLATE = "# Plan\n## Task List\n### P0: Critical Path\n[Planning mode will fil
         pytest.param(IDS, 1, 2, "(LOW) Rows", id="a box behind an id"),
         pytest.param(ASIDE, 1, 2, "Sort", id="what is no task"),
         pytest.param(FENCED, 0, 1, "Sort", id="fences and comments"),
+        pytest.param("- [x] Sort\n```sh\nmake\n<!--\n- [ ] Load\n", 1, 2, "Load", id="what nobody closes"),
         pytest.param(STATUS, 1, 3, "2. Login", id="a status below"),
         pytest.param(TAGS, 2, 3, "[3] Roads", id="a tag behind"),
         pytest.param(SIGNS, 1, 3, "Price", id="signs"),

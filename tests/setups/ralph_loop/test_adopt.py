@@ -38,9 +38,9 @@ def test_adopt_and_eject_restore_byte_for_byte(ralph: Ralph) -> None:
     assert "nothing to undo" in ralph.run("eject").stdout
 
 
-def test_the_stand_in_takes_the_controllers_words(ralph: Ralph) -> None:
-    ralph.run("adopt")
-    for words, status, out, err in (
+@pytest.mark.parametrize(
+    ("words", "status", "out", "err"),
+    [
         ([], 1, "Usage: ", ""),
         (["--help"], 0, "Usage: ", ""),
         (["-h", "plan"], 0, "Usage: ", ""),
@@ -52,10 +52,14 @@ def test_the_stand_in_takes_the_controllers_words(ralph: Ralph) -> None:
         (["prompt"], 1, "", "Error: prompt mode needs a prompt file"),
         (["plan", "-5"], 0, "Iterations: 0", ""),
         (["plan", "build", "help"], 0, "Usage: ", ""),
-    ):
-        done = call(ralph, *words)
-        found = (done.returncode, out in done.stdout, err in done.stderr)
-        assert found == (status, True, True), (words, done.stderr)
+    ],
+)
+def test_the_stand_in_takes_the_controllers_words(
+    ralph: Ralph, words: list[str], status: int, out: str, err: str
+) -> None:
+    ralph.run("adopt")
+    done = call(ralph, *words)
+    assert (done.returncode, out in done.stdout, err in done.stderr) == (status, True, True), done.stderr
 
 
 SHOWN = ("plan [N]", "--process", "build", "align-specs", "prompt FILE", "update", "sandbox", "help", "--help")

@@ -91,7 +91,7 @@ def test_a_limit_is_waited_out_and_costs_no_retry() -> None:
 
 
 def test_a_reset_that_has_passed_is_no_reason_to_hurry() -> None:
-    stale = Attempt(1, limit=Limit("usage", NOW.timestamp() - 60, "limit reached"))
+    stale = Attempt(1, limit=Limit("usage", NOW.timestamp() - 60, "limit reached", exact=True))
     state, waits = SessionState(), []
     for _ in range(4):
         state, decision = rules(retries=0).decide(state, stale, EARLY)

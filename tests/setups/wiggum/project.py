@@ -18,7 +18,6 @@ from bridge.setups.wiggum.files import Layout
 from bridge.setups.wiggum.hook import answer
 from bridge.setups.wiggum.transcript import last_message
 from tests import command
-from tests.command import MAIN
 
 if TYPE_CHECKING:
     from bridge.setups.wiggum.hook_call import HookResponse
@@ -109,15 +108,7 @@ class Project:
         return env | {"PATH": f"{self.path / 'bin'}:{env['PATH']}", "PYTHONPATH": str(ROOT)} | self.env
 
     def start(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*MAIN, *arguments],
-            cwd=self.path,
-            env=self.environment | env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return command.start(arguments, cwd=self.path, env=self.environment | env)
 
     def run(self, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         done = command.run(arguments, cwd=self.path, env=self.environment | env, stdin=stdin.encode())

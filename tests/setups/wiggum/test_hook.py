@@ -135,6 +135,9 @@ def test_a_session_from_its_first_stop_to_the_promise(project: Project) -> None:
     assert not project.hook().stdout, "a loop that has ended is silent"
     [kept] = (project.layout.folder / "archive").iterdir()
     assert json.loads(kept.read_text())["outcome"] == "complete"
+    log = project.layout.log.read_text()
+    assert "iteration 1 is over: " in log
+    assert "the loop ends, complete (exit code 0): " in log
 
 
 def test_the_owner_is_the_session_that_prepared_the_loop(project: Project) -> None:
@@ -270,6 +273,34 @@ def test_legacy_exit_codes(project: Project) -> None:
         seen.append(done.returncode)
     assert seen == [1, 1, 0, 0]
     assert project.state["outcome"] == "max_iterations"
+
+
+def test_a_shell_loop_that_nobody_prepared_begins_a_state(project: Project) -> None:
+    env = {"CLAUDE_TRANSCRIPT": "bin/out", "RALPH_MAX_ITERATIONS": "2"}
+    project.write("bin/out", "Working.\n")
+    for loop in range(2):
+        assert project.run("stop-hook", "--legacy-exit-codes", **env).returncode == 1
+        begun = project.state
+        assert (begun["iteration"], begun["max_iterations"], begun["outcome"]) == (1, 2, None)
+        project.write("work.txt", f"{loop}\n")
+        assert project.run("stop-hook", "--legacy-exit-codes", **env).returncode == 0
+        assert project.state["outcome"] == "max_iterations"
+        assert not project.layout.state.exists()
+    assert "checkpoint" in " ".join(project.commits)
+
+
+@pytest.mark.parametrize("missing", ["PROMPT.md", "bin/out"])
+def test_nothing_is_begun_without_a_task_or_a_message(project: Project, missing: str) -> None:
+    project.write("bin/out", "Working.\n")
+    (project.path / missing).unlink()
+    done = project.run("stop-hook", "--legacy-exit-codes", CLAUDE_TRANSCRIPT="bin/out")
+    assert done.returncode == 0
+    assert not (project.path / ".claude").exists()
+
+
+def test_in_a_session_nothing_is_begun(project: Project) -> None:
+    assert stops(project).stdout == ""
+    assert not (project.path / ".claude").exists()
 
 
 @pytest.mark.parametrize("data", ["", "{", "[]"])

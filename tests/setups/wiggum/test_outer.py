@@ -43,6 +43,7 @@ def reply(text: str, status: int = 0, *, cut: bool = False) -> TurnResult:
 FAILED = reply("", 1)
 DONE = reply("<promise>COMPLETE</promise>")
 CUT = reply("", 1, cut=True)
+USED_UP = reply("Error: Reached max turns (5)\n", 1)
 SILENT = reply("")
 
 
@@ -110,6 +111,10 @@ def test_req_rw_103_a_cli_that_fails_at_once_is_given_growing_pauses(project: Pr
     told, _ = events(project, FAILED, FAILED, FAILED, reply("Worked."), FAILED, DONE)
     assert pauses(told) == [(0.001, 1), (0.002, 2), (0.004, 3), (0.001, 1)]
     assert project.state["outcome"] == "complete"
+    log = project.layout.log.read_text()
+    assert "iteration 1 failed: " in log
+    assert "iteration 4 is over: " in log
+    assert "iteration 6: the loop ends, complete (exit code 0): " in log
 
 
 def test_no_pause_is_asked_for_with_0(project: Project) -> None:
@@ -143,7 +148,11 @@ def test_f7_a_turn_gets_the_minutes_that_are_left(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("turn", "failure"),
-    [(CUT, "it ran for too long and was ended"), (SILENT, "the agent gave no response")],
+    [
+        (CUT, "it ran for too long and was ended"),
+        (SILENT, "the agent gave no response"),
+        (USED_UP, "exit status 1: Error: Reached max turns (5)"),
+    ],
 )
 def test_req_rw_108_work_excuses_a_turn_that_was_cut_off_or_silent(
     project: Project, turn: TurnResult, failure: str
@@ -182,12 +191,11 @@ def test_an_agent_whose_program_is_missing_has_no_turn(project: Project) -> None
     assert not project.layout.state.exists()
 
 
-def test_a_prompt_that_a_turn_has_removed_is_told_of_with_the_next_turn_s_number(project: Project) -> None:
+def test_a_prompt_that_a_turn_has_removed_ends_the_loop(project: Project) -> None:
     project.write("bin/my.sh", "AGENT_CLI=rm\nagent_invoke() { rm PROMPT.md; echo done; }\n"
         "agent_extract_response() { cat; }\nagent_format_display() { cat; }\n")  # fmt: skip
     told = project.wiggum("start", "--agent", "bin/my.sh", "--max-iterations", "3").stderr
-    assert "PROMPT.md is missing" in told
-    assert "iteration 2 could not begin" in (project.path / ".claude/ralph/logs/loop.log").read_text()
+    assert "PROMPT.md is gone since turn 1 · next: bring it back" in told
 
 
 # -- in a session ------------------------------------------------------------------------------------

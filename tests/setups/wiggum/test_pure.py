@@ -14,6 +14,7 @@ from hypothesis import strategies as some
 from bridge.errors import StateUnreadable
 from bridge.setups.wiggum import breaker as breakers
 from bridge.setups.wiggum.breaker import Evidence, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
+from bridge.setups.wiggum.policy import TurnFacts, decide
 from bridge.setups.wiggum.progress import Block, count_blocks, host_block, read_blocks, read_items
 from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
 from bridge.setups.wiggum.state import OpenTurn, WiggumState, read_state, write_state
@@ -189,6 +190,13 @@ def test_output_and_being_stuck_only_warn_by_default() -> None:
     assert breakers.record(breaker, short, off, NOW)[1] == breakers.Tripped()
 
 
+def test_the_words_of_a_failed_turn_are_no_measure_for_the_next() -> None:
+    turn = OpenTurn(1)
+    well, _ = decide(WiggumState(), TurnFacts(turn=turn, text="Done.", changed=True), NOW)
+    failed, _ = decide(WiggumState(), TurnFacts(turn=turn, text="Done.", changed=True, failure="exit 1"), NOW)
+    assert (well.breaker.output_lengths, failed.breaker.output_lengths) == ((5,), ())
+
+
 def test_open_half_closed() -> None:
     opened, _ = after(IDLE, IDLE, IDLE)
     for minutes, state in ((-5, WiggumCircuit.OPEN), (29, WiggumCircuit.OPEN), (30, WiggumCircuit.HALF)):
@@ -292,6 +300,7 @@ def test_errors(text: str, error: str) -> None:
 def test_items_of_every_form() -> None:
     text = "- [x] a\n  * [ ] b\n+ [X] c\n1. [ ] d\n- [] no\n- [-] no\n```\n- [ ] example\n```\n- [ ] e\r\n"
     assert read_items(text) == (("a", "c"), ("b", "d", "e"))
+    assert read_items("- [x] a\n```sh\nmake\n\n- [ ] b\n") == (("a",), ("b",))
     assert not read_items("").complete
     assert read_items("- [x] a\n").complete
 

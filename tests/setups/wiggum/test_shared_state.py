@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.setups.wiggum.project import Project
 
 CLEAN = hashlib.md5(b"").hexdigest()
-PUBLISHED = {
+PUBLISHED: dict[str, Any] = {
     "task_name": "Port the billing",
     "started_at": "2025-12-31T14:00:00Z",
     "iteration": 5,
@@ -171,6 +171,29 @@ def test_the_outer_loop_goes_on_with_the_published_schema(project: Project) -> N
         PUBLISHED["completed_items"],
         PUBLISHED["started_at"],
     )
+
+
+RECORDS = """python3 - <<'PY'
+import json
+path = ".claude/ralph-state.json"
+state = json.load(open(path))
+state["completed_items"].append("item %d" % len(state["completed_items"]))
+state["remaining_items"] -= 1
+state["max_iterations"] = 99999  # no agent's to say
+json.dump(state, open(path, "w"))
+PY
+date +%s%N > work.txt"""
+
+
+def test_items_that_the_agent_records_are_kept_by_the_outer_loop(project: Project) -> None:
+    """Three were left: the third turn records the last of them, and with that the loop is complete."""
+    given(project, PUBLISHED)
+    project.claude(RECORDS)
+    done = project.wiggum("start", "--no-live", RALPH_MAX_ITERATIONS="20")
+    after = project.state
+    assert (done.returncode, len(project.turns)) == (0, 3), done.stderr
+    assert after["completed_items"] == [*PUBLISHED["completed_items"], "item 5", "item 6", "item 7"]
+    assert (after["remaining_items"], after["total_items"], after["max_iterations"]) == (0, 8, 20)
 
 
 def test_the_environment_s_limit_holds_for_a_state_without_one(project: Project) -> None:

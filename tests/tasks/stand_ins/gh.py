@@ -12,6 +12,7 @@ import subprocess
 import sys
 from typing import Any
 
+from tests.tasks.stand_ins import hosting
 from tests.tasks.stand_ins.flags import Failed, opened, read_flags
 
 SAID = {
@@ -49,15 +50,23 @@ FLAGS = {
     " -p/--project=[] --recover= -r/--reviewer=[] -T/--template= -t/--title= -w/--web -R/--repo=",
     "pr list": "--app= -a/--assignee= -A/--author= -B/--base= -d/--draft -H/--head= -q/--jq= --json=[]"
     " -l/--label=[] -L/--limit= -S/--search= -s/--state= -t/--template= -w/--web -R/--repo=",
+    "pr checks": "--fail-fast -i/--interval= -q/--jq= --json=[] --required -t/--template= --watch -w/--web"
+    " -R/--repo=",
+    "pr merge": "--admin -A/--author-email= --auto -b/--body= -F/--body-file= -d/--delete-branch --disable-auto"
+    " --match-head-commit= -m/--merge -r/--rebase -s/--squash -t/--subject= -R/--repo=",
+    "run view": "-a/--attempt= --exit-status -j/--job= -q/--jq= --json=[] --log --log-failed -t/--template="
+    " -v/--verbose -w/--web -R/--repo=",
     "pr view": "-c/--comments -q/--jq= --json=[] -t/--template= -w/--web -R/--repo=",
     "repo view": "-b/--branch= -q/--jq= --json=[] -t/--template= -w/--web",
     "api graphql": "--allow-escape-sequences --cache= -F/--field={} -H/--header=[] --hostname= -i/--include"
     " --input= -q/--jq= -X/--method= --paginate -p/--preview=[] -f/--raw-field={} --silent --slurp"
     " -t/--template= --verbose",
+    "api": "",
     "auth status": "-a/--active -h/--hostname= -q/--jq= --json=[] -t/--show-token --template=",
 }
 _COMMON = "assignees author body closed closedAt comments createdAt id labels milestone number projectCards"
 _COMMON += " projectItems reactionGroups state title updatedAt url"
+FLAGS["api"] = FLAGS["api graphql"]
 FIELDS = {
     "issue": f"{_COMMON} blockedBy blocking closedByPullRequestsReferences isPinned issueType parent"
     " stateReason subIssues subIssuesSummary",
@@ -65,7 +74,10 @@ FIELDS = {
     " commits deletions files fullDatabaseId headRefName headRefOid headRepository headRepositoryOwner"
     " isCrossRepository isDraft latestReviews maintainerCanModify mergeCommit mergeStateStatus mergeable"
     " mergedAt mergedBy potentialMergeCommit reviewDecision reviewRequests reviews statusCheckRollup",
-    "repo": "defaultBranchRef description id isArchived isFork isPrivate name nameWithOwner owner sshUrl url",
+    "repo": "defaultBranchRef description id isArchived isFork isPrivate mergeCommitAllowed name nameWithOwner"
+    " owner rebaseMergeAllowed squashMergeAllowed sshUrl url viewerDefaultMergeMethod",
+    "checks": "bucket completedAt description event link name startedAt state workflow",
+    "run": "",
 }
 """What ``--json`` takes; of a repository some of it."""
 NEWER = {"blockedBy", "blocking", "closedByPullRequestsReferences", "isPinned", "issueType", "parent"} | {
@@ -75,11 +87,16 @@ NEWER = {"blockedBy", "blocking", "closedByPullRequestsReferences", "isPinned", 
 
 def main(path: str, words: list[str]) -> str:
     command = " ".join(words[:2])
+    if words[0] == "api" and words[1] != "graphql":
+        command = "api"
     if command not in FLAGS:
         raise Failed(f'unknown command "{command}" for "gh"')
-    flags, rest = read_flags(words[2:], FLAGS[command], f"gh {command}")
+    known = FLAGS[command]
+    if command == "pr checks" and _old(path):
+        known = known.replace("--json=[] ", "").replace("-q/--jq= ", "").replace("-t/--template= ", "")
+    flags, rest = read_flags(words[len(command.split()) :], known, f"gh {command}")
     if "--json" in flags:
-        _known_fields(path, command.split()[0], flags["--json"])
+        _known_fields(path, command.split()[1 if command == "pr checks" else 0], flags["--json"])
     with opened(path, words, SAID) as store:
         if not store["login"]:
             if command == "auth status":
@@ -87,7 +104,7 @@ def main(path: str, words: list[str]) -> str:
             raise Failed(*SAID["auth"])
         if command == "auth status":
             return f"github.com\n  ✓ Logged in to github.com account {store['login']} (GH_TOKEN)\n"
-        return {
+        answer = {
             "issue list": _list,
             "issue view": _view,
             "issue comment": _comment,
@@ -95,22 +112,34 @@ def main(path: str, words: list[str]) -> str:
             "pr create": _create,
             "pr list": _list,
             "pr view": _view,
+            "pr checks": hosting.checks,
+            "pr merge": hosting.merge,
+            "run view": hosting.log,
+            "api": hosting.api,
             "repo view": _repository,
             "api graphql": _states,
         }[command](store, words[0], flags, rest)
+        end = store.pop("end", None)  # it fails, and what it has counted stands
+    if end is not None:
+        sys.stdout.write(answer)
+        raise Failed(*end)
+    return answer
+
+
+def _old(path: str) -> bool:
+    with open(path) as file:
+        return bool(json.load(file)["version"].startswith("2.23."))
 
 
 def _known_fields(path: str, noun: str, asked: list[str]) -> None:
-    with open(path) as file:
-        old = json.load(file)["version"].startswith("2.23.")
-    known = {each for each in FIELDS[noun].split() if not (old and each in NEWER)}
+    known = {each for each in FIELDS[noun].split() if not (_old(path) and each in NEWER)}
     for name in asked:
         if name not in known:
             listed = "\n".join(f"  {each}" for each in sorted(known))
             raise Failed(f'Unknown JSON field: "{name}"\nAvailable fields:\n{listed}')
 
 
-def _repo(store: dict[str, Any], named: str | None) -> tuple[str, dict[str, Any]]:
+def repo(store: dict[str, Any], named: str | None) -> tuple[str, dict[str, Any]]:
     """The repository that is named, or that the remotes of this folder lead to."""
     repositories = store["repositories"]
     if named is None:
@@ -140,8 +169,8 @@ def _number(text: str) -> str:
     return found[1] or found[2]
 
 
-def _one(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[str]) -> tuple[str, dict[str, Any]]:
-    name, repository = _repo(store, flags.get("--repo"))
+def one(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[str]) -> tuple[str, dict[str, Any]]:
+    name, repository = repo(store, flags.get("--repo"))
     if len(rest) != 1:
         raise Failed(f"accepts 1 arg(s), received {len(rest)}")
     if noun == "pr" and not re.fullmatch(r"#?\d+|https://\S+", rest[0]):
@@ -174,7 +203,7 @@ def _list(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[st
     if state not in states:
         told = f'invalid argument "{state}" for "-s, --state" flag: valid values are {{{"|".join(states)}}}'
         raise Failed(told)
-    name, repository = _repo(store, flags.get("--repo"))
+    name, repository = repo(store, flags.get("--repo"))
     entries = repository["issues" if noun == "issue" else "pulls"]
     found = [each for _, each in sorted(entries.items(), key=lambda pair: -int(pair[0]))]
     words = flags.get("--search", "").split()
@@ -207,13 +236,14 @@ def _wanted(store: dict[str, Any], each: dict[str, Any], flags: dict[str, Any], 
     )
 
 
+METHODS = {"squashMerge": "squash", "mergeCommit": "merge", "rebaseMerge": "rebase"}
 _BRANCHES = {"--head": "headRefName", "--base": "baseRefName"}
 
 
 def _view(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[str]) -> str:
-    name, entry = _one(store, noun, flags, rest)
+    name, entry = one(store, noun, flags, rest)
     if "--json" in flags:
-        return _json(_fields(name, store["login"], entry, flags["--json"]))
+        return _json(_fields(name, store["login"], entry, flags["--json"], repo(store, name)[1]))
     return f"title:\t{entry['title']}\nstate:\t{entry['state']}\n--\n{entry['body']}\n"
 
 
@@ -223,7 +253,7 @@ def _comment(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list
         raise Failed("flags required when not running interactively")
     if not body.strip():
         raise Failed("body cannot be blank")
-    name, entry = _one(store, noun, flags, rest)
+    name, entry = one(store, noun, flags, rest)
     store["last"] += 1
     kind = "issues" if "headRefName" not in entry else "pull"
     url = f"https://github.com/{name}/{kind}/{entry['number']}#issuecomment-{store['last']}"
@@ -245,7 +275,7 @@ def _close(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[s
     if reason not in ("completed", "not planned", "duplicate"):
         kinds = "valid values are {completed|not planned|duplicate}"
         raise Failed(f'invalid argument "{reason}" for "-r, --reason" flag: {kinds}')
-    name, entry = _one(store, noun, flags, rest)
+    name, entry = one(store, noun, flags, rest)
     told = f"issue {name}#{entry['number']} ({entry['title']})"
     if entry["state"] == "CLOSED":
         print(f"! {told.capitalize()} is already closed", file=sys.stderr)
@@ -267,7 +297,7 @@ def _create(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[
             "must provide `--title` and `--body` (or `--fill` or `fill-first` or `--fillverbose`) when not running"
             " interactively"
         )
-    name, repository = _repo(store, flags.get("--repo"))
+    name, repository = repo(store, flags.get("--repo"))
     base, head = flags.get("--base", repository["default"]), flags.get("--head")
     if head is None:
         raise Failed("aborted: you must first push the current branch to a remote, or use the --head flag")
@@ -288,14 +318,14 @@ def _create(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[
     number = 1 + max((int(each) for kind in ("issues", "pulls") for each in repository[kind]), default=0)
     pull = new_entry(number, flags["--title"], body, labels=flags.get("--label", []), author=store["login"])
     pull.update(headRefName=head, baseRefName=base, isDraft=bool(flags.get("--draft")), mergedAt=None)
-    pull["remote"] = repository["remote"]
+    pull |= {"remote": repository["remote"], "reviews": [], "inline": [], "requested": []}
     repository["pulls"][str(number)] = pull
     return f"{_url(name, pull)}\n"
 
 
 def _repository(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[str]) -> str:
     del noun
-    name, repository = _repo(store, rest[0] if rest else None)
+    name, repository = repo(store, rest[0] if rest else None)
     owner, _, short = name.partition("/")
     known = {
         "nameWithOwner": name,
@@ -304,6 +334,7 @@ def _repository(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: l
         "url": f"https://github.com/{name}",
         "sshUrl": f"git@github.com:{name}.git",
         "defaultBranchRef": {"name": repository["default"]},
+        **{f"{name}Allowed": method in repository["methods"] for name, method in METHODS.items()},
     }
     return _json({field: known.get(field) for field in flags.get("--json", known)})
 
@@ -312,7 +343,7 @@ def _states(store: dict[str, Any], noun: str, flags: dict[str, Any], rest: list[
     """The one query that we ask: which of these issues and pull requests are open."""
     del noun, rest
     given = dict(each.split("=", 1) for each in flags["--raw-field"])
-    _, repository = _repo(store, f"{given['owner']}/{given['name']}")
+    _, repository = repo(store, f"{given['owner']}/{given['name']}")
     entries = {**repository["issues"], **repository["pulls"]}
     states = {
         name: {"state": entries[number]["state"]} if number in entries else None
@@ -351,7 +382,9 @@ def _url(name: str, entry: dict[str, Any]) -> str:
     return f"https://github.com/{name}/{'pull' if 'headRefName' in entry else 'issues'}/{entry['number']}"
 
 
-def _fields(name: str, viewer: str, entry: dict[str, Any], asked: list[str]) -> dict[str, Any]:
+def _fields(
+    name: str, viewer: str, entry: dict[str, Any], asked: list[str], repository: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """The fields of an issue or a pull request, in the shapes that gh gives."""
     when = "2026-01-02T03:04:05Z"
     closed = entry["state"] != "OPEN"
@@ -397,8 +430,9 @@ def _fields(name: str, viewer: str, entry: dict[str, Any], asked: list[str]) -> 
         ],
     }
     if entry.get("remote"):
-        git = ["git", "-C", entry["remote"], "rev-parse", "--verify", "-q", f"refs/heads/{entry['headRefName']}"]
-        known["headRefOid"] = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+        known["headRefOid"] = entry.get("head") or hosting.tip(entry, entry["headRefName"])
+    if "headRefName" in entry and repository is not None:
+        known |= hosting.standing(repository, entry)
     return {field: known.get(field) for field in sorted(asked)}
 
 

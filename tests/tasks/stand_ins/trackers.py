@@ -95,7 +95,9 @@ class Gh(_Tracker):
     def __init__(
         self, folder: Path, *, remote: Path | None = None, login: str = "octocat", version: str = "2.103.3"
     ) -> None:
-        repository = {"issues": {}, "pulls": {}, "remote": str(remote) if remote else "", "default": "main"}
+        repository: dict[str, Any] = {"issues": {}, "pulls": {}, "default": "main"}
+        repository["remote"] = str(remote) if remote else ""
+        repository |= {"ci": [], "methods": ["squash", "merge", "rebase"], "strict": False, "reviewed": False}
         repositories = {self.name: repository}
         super().__init__(folder, {"login": login, "last": 0, "version": version, "repositories": repositories})
 
@@ -141,6 +143,26 @@ class Gh(_Tracker):
     def pulls(self) -> list[dict[str, Any]]:
         """The pull requests, the oldest first: number, title, body, headRefName, baseRefName, isDraft, state ..."""
         return [each for _, each in sorted(self.repository["pulls"].items(), key=lambda pair: int(pair[0]))]
+
+    def checks(self, *checks: dict[str, Any], **more: Any) -> None:
+        """Have these checks run on what is pushed, and other settings of the repository hold.
+
+        Args:
+            checks: ``name``, ``command`` (of the shell, in the bare repository, with $HEAD as the commit; it prints
+                the log), ``required``, ``looks`` (at each commit that find it pending), ``state`` (instead of what
+                the command came to), ``link``.
+            more: ``methods`` to merge, ``strict`` (what is merged has to have the base), ``reviewed`` (by
+                somebody), ``protected`` (nothing may be merged).
+        """
+        ci = [{"command": "true", "required": False, "looks": 0, **each} for each in checks]
+        self.change(repositories={self.name: {**self.repository, "ci": ci, **more}})
+
+    def review(self, number: int, state: str, body: str = "", login: str = "alice", role: str = "MEMBER") -> None:
+        """Have somebody review a pull request: ``APPROVED``, ``CHANGES_REQUESTED`` or ``COMMENTED``."""
+        pull = self.repository["pulls"][str(number)]
+        review = {"id": f"R{len(pull['reviews'])}", "login": login, "role": role, "state": state, "body": body}
+        requested = [each for each in pull["requested"] if each != login]
+        self.set_pull(number, reviews=[*pull["reviews"], review], requested=requested)
 
     def set_issue(self, number: int, **values: Any) -> None:
         """Change an issue, such as ``state="CLOSED"``."""

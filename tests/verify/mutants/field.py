@@ -128,7 +128,6 @@ ANSWERS = [
         ("RB078",),
     ),
     M("tools in one word", "iflow", "read -ra VALID_TOOL_PATTERNS", "read -r VALID_TOOL_PATTERNS", ("RB078",)),
-    M("no tools", "crush", '("view" "edit" "bash")', "()", ("RB078",)),
     M(
         "help exits",
         "auggie",

@@ -15,6 +15,8 @@ import yaml
 from bridge.verify import engine
 from bridge.verify.model import ScriptFinished, Severity
 
+from ..representatives import told
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,6 +34,11 @@ class Stranger(NamedTuple):
     file: str
     text: str
 
+    @property
+    def id(self) -> str:
+        """What it is called in tests."""
+        return f"{self.kind}: {self.name}"
+
     def write(self, folder: Path) -> Path:
         """The script, in `folder`; it is what the file's name says, as a loop would find it."""
         path = folder / self.file
@@ -42,10 +49,11 @@ class Stranger(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Whether verify judges one rightly, and what it says."""
+    """Whether verify judges one rightly, what it says, and the checks that tell something."""
 
     right: bool
     said: str
+    codes: frozenset[str]
 
 
 def strangers() -> list[Stranger]:
@@ -53,7 +61,7 @@ def strangers() -> list[Stranger]:
     sound = {path.stem: path for path in sorted(HERE.glob("sound/*/*.sh"))}
     found = [Stranger(name, "sound", "", path.name, path.read_text()) for name, path in sound.items()]
     for table in sorted(HERE.glob("broken/*.yaml")):
-        for kind, group in yaml.safe_load(table.read_text()).items():
+        for kind, group in yaml.load(table.read_text(), yaml.CSafeLoader).items():
             for entry in group["scripts"]:
                 path = sound[entry["of"]]
                 text = path.read_text()
@@ -74,12 +82,16 @@ def _edits(entry: dict[str, str]) -> Iterator[tuple[str, str]]:
 def judged(stranger: Stranger, folder: Path) -> Verdict:
     """What verify says of it. An error may not be told as less, a warning may be told as more."""
     [finished] = (e for e in engine.verify([stranger.write(folder)], timeout=120) if isinstance(e, ScriptFinished))
-    told = {finding.severity for finding in finished.findings} - {Severity.INFO}
-    right = Severity.ERROR in told if stranger.expected == "error" else bool(told) == bool(stranger.expected)
+    severities = {finding.severity for finding in finished.findings} - {Severity.INFO}
+    right = (
+        Severity.ERROR in severities
+        if stranger.expected == "error"
+        else bool(severities) == bool(stranger.expected)
+    )
     said = [f"    {f.severity.value} {f.code} line {f.line}: {f.message[:160]}" for f in finished.findings]
     late = [r.code for r in finished.results if r.unjudged and "longer than" in r.reason]
     said += [f"    not judged in time: {' '.join(late)}"] * bool(late)
-    return Verdict(right, "\n".join(said) or "    not a word")
+    return Verdict(right, "\n".join(said) or "    not a word", told(finished.findings))
 
 
 def gaps() -> dict[str, str]:

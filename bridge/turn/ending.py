@@ -1,0 +1,70 @@
+"""When a turn is over and its process isn't: its CLI has answered and stays, or prints nothing. Pure."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Over(Enum):
+    """Why a turn is ended before its program is."""
+
+    ANSWERED = "answered"
+    SILENT = "silent"
+
+
+class EndWatch:
+    """Watches what a CLI prints.
+
+    What a child of it prints behind the answer (a server's log, on the same stdout) is no event and delays nothing;
+    a further answer of the same process does.
+
+    Args:
+        now: the time, in seconds; so are all others.
+        grace: how long the CLI may stay once it has answered; 0: any time.
+        silence: how long it may print nothing at all; None: any time.
+    """
+
+    def __init__(self, now: float, *, grace: float, silence: float | None) -> None:
+        self._grace, self._silence = grace, silence
+        self._printed = self._answered = now
+        self._closings = 0
+
+    @property
+    def tick(self) -> float:
+        """Seconds after which :meth:`over` wants to be asked again."""
+        return max(0.02, min([1.0, *(each / 4 for each in (self._grace, self._silence) if each)]))
+
+    def printed(self, now: float, closings: int) -> None:
+        """Note that something was printed; `closings` events that close a turn are in it so far."""
+        self._printed = now
+        if not closings or closings != self._closings:  # without such events it is one document, whole or not
+            self._answered = now
+        self._closings = closings
+
+    def over(self, now: float, answered: Callable[[], bool]) -> Over | None:
+        """Say whether it is to be ended; `answered` is asked only where that matters."""
+        if self._grace and now - self._answered >= self._grace and answered():
+            return Over.ANSWERED
+        if self._silence is not None and now - self._printed >= self._silence:
+            return Over.SILENT
+        return None
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether a line that has no newline yet is a JSON document by now.
+
+    >>> is_whole(b'{"type":"result"}'), is_whole(b'{"type":')
+    (True, False)
+    """
+    if line[:1] not in (b"{", b"[") or line[-1:] not in (b"}", b"]"):
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,56 @@
+"""Which boxes of a plan are tasks."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from bridge.loop.plan import escaped, parse_plan, unescaped, with_ticks
+
+
+@pytest.mark.parametrize(
+    ("text", "done", "total"),
+    [
+        ("- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n2) [x] e\n", 3, 5),
+        ("\ufeff- [ ] a\n", 0, 1),
+        ("```markdown\n- [ ] example\n```\n- [x] a\n", 1, 1),
+        ("~~~\n- [ ] example\n~~~\n- [x] a\n", 1, 1),
+        ("- [x] a\n```sh\nmake\n- [ ] b\n", 1, 2),
+        ("- [x] a\n~~~~\n~~~\n- [ ] b\n", 1, 2),
+        ("- [x] a\n  ```\n  - [ ] b\n- [ ] c\n  ```\n  - [ ] example\n  ```\n", 1, 2),  # it ends with its item
+        ("- [x] a\n```\n- [ ] example\n```\n```\n- [ ] b\n", 1, 2),
+        ("- [x] a\n  ```\n\n  - [ ] example\n \n  ```\n- [ ] b\n", 1, 2),
+        ("<!-- - [ ] later -->\n<!--\n- [ ] later\n-->\n- [x] a\n", 1, 1),
+        ("- [x] mention <!-- in the docs\n- [ ] and --> too\n", 1, 2),  # a comment in a line ends with its item
+        ("- [x] a <!-- over\n  - [ ] b\n\ntwo --> \n\n## c <!--\n- [ ] d\n-->\n", 1, 3),
+        ("- [x] a <!-- over two\n  lines - [ ] --> \\<!--\n- [ ] b\n-->\n", 1, 2),
+        ("```\n- [ ] a fence that nobody closed\n", 0, 1),
+        ("- [ ] a\n  1. [ ] b\n", 0, 2),
+        ("- [x](link)\n- text [ ]\n", 0, 0),
+    ],
+)
+def test_boxes(text: str, done: int, total: int) -> None:
+    plan = parse_plan(text)
+    assert (plan.done, plan.total) == (done, total)
+
+
+def test_an_example_is_not_ticked() -> None:
+    text = "\ufeff```\n- [ ] one\n```\n1. [ ] one\n"
+    assert with_ticks(text, ["one"]) == ("\ufeff```\n- [ ] one\n```\n1. [x] one\n", [])
+
+
+def test_words_that_would_begin_a_comment_are_written_with_a_backslash() -> None:
+    words = "<!-- and `<!--` and \\\\<!--"
+    plan = f"- [ ] {words} -->\n  ```\n  <!-- code -->\n  ```\n"
+    assert parse_plan(plan).next_task != f"{words} -->"
+    written = escaped(plan)
+    assert unescaped(parse_plan(written).next_task or "") == f"{words} -->"
+    assert written.endswith("\n  <!-- code -->\n  ```\n")
+
+
+def test_many_code_blocks_that_nobody_closes_take_no_time() -> None:
+    text = "~~~ `a\n    \n" * 300 + "~" * 5000 + "\n- [ ] a\n"
+    start = time.process_time()
+    assert parse_plan(text).total == 1
+    assert time.process_time() - start < 2

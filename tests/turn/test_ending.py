@@ -1,0 +1,76 @@
+"""When a turn is over though its program isn't: by the last event of each CLI's recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridge.stream.events import Reader
+from bridge.turn.ending import EndWatch, Over
+
+ROOT = Path(__file__).resolve().parents[1]
+ANSWERED = sorted(
+    [
+        *(ROOT / "real/captures").glob("*.out"),
+        *(ROOT / "data/recordings").glob("*.out"),
+    ]
+)
+# Nothing closes these: plain text, an error behind which the CLI may go on.
+OPEN = {"copilot-text.out", "opencode-401.out"}
+
+
+def fed(lines: list[bytes]) -> Reader:
+    reader = Reader(text=False)
+    for line in lines:
+        reader.feed(line)
+    return reader
+
+
+@pytest.mark.parametrize("path", ANSWERED, ids=lambda path: path.name)
+def test_the_last_event_closes_the_turn(path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert fed(lines).answered() is (path.name not in OPEN)
+    if path.name not in OPEN:
+        assert not fed(lines[:-1]).answered()
+
+
+RESULT = b'{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s"}\n'
+INIT = b'{"type":"system","subtype":"init","session_id":"s","tools":[]}\n'
+NEWS = b'{"type":"system","subtype":"task_notification","session_id":"s"}\n'
+
+
+def test_a_second_answer_of_the_same_process_counts() -> None:
+    reader = fed([INIT, RESULT, INIT])
+    assert not reader.answered()
+    reader.feed(RESULT)
+    assert (reader.answered(), reader.closings) == (True, 2)
+
+
+@pytest.mark.parametrize("line", [b"GET / 200\n", NEWS, b"\n"], ids=["a child's log", "news", "blank"])
+def test_what_comes_behind_an_answer_does_not_take_it_back(line: bytes) -> None:
+    reader, watch = fed([INIT, RESULT]), EndWatch(0.0, grace=5.0, silence=None)
+    watch.printed(1.0, reader.closings)
+    reader.feed(line)
+    watch.printed(5.5, reader.closings)
+    assert watch.over(5.9, reader.answered) is None
+    assert watch.over(6.0, reader.answered) is Over.ANSWERED
+
+
+def test_one_document_is_an_answer_when_it_is_whole() -> None:
+    lines = [b"{\n", b'  "session_id": "s",\n', b'  "response": "Done.",\n', b'  "stats": {}\n', b"}\n"]
+    assert [fed(lines[:count]).answered() for count in range(6)] == [False] * 5 + [True]
+
+
+def test_nothing_ends_what_has_not_answered() -> None:
+    watch = EndWatch(0.0, grace=5.0, silence=None)
+    watch.printed(1.0, 0)
+    assert watch.over(1e6, lambda: False) is None
+    assert EndWatch(0.0, grace=0.0, silence=None).over(1e6, lambda: True) is None
+
+
+def test_silence_is_counted_from_the_last_output() -> None:
+    watch = EndWatch(0.0, grace=5.0, silence=60.0)
+    watch.printed(30.0, 0)
+    assert watch.over(89.0, lambda: False) is None
+    assert watch.over(90.0, lambda: False) is Over.SILENT
