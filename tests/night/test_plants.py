@@ -105,8 +105,9 @@ def _loop(path: Path, _outside: Path) -> None:
 
 
 def _huge(path: Path, _outside: Path) -> None:
+    ours = ".git" not in path.parts  # git reads its own files: 300 MB of a name take it a second per command
     with path.open("wb") as file:
-        file.truncate(300 << 20)
+        file.truncate((300 if ours else 8) << 20)
 
 
 def _touched(night: Project, tmp_path: Path) -> list[str]:
