@@ -28,7 +28,7 @@ demo: $(VENV)/.run        ## watch a whole loop run through a real driver (DRIVE
 	$(BIN)/ralph-bridge demo --driver $(DRIVER)
 
 quick: $(VENV)/.dev       ## before a commit: linters, and some fast tests of every room (tests/quick.txt)
-	$(BESIDE_LINT) $(PYTEST) -n $$(nproc 2>/dev/null || echo 1) -q -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_]*//' tests/quick.txt) $(PYTEST_ARGS)
+	$(BESIDE_LINT) $(PYTEST) -n $$(nproc 2>/dev/null || echo 1) -q -m "not slow and not real" $$(sed 's/^#.*//; s/^[a-z_.]*//' tests/quick.txt) $(PYTEST_ARGS)
 
 test: $(VENV)/.dev        ## linters, and the tests (PYTEST_ARGS=-k... for some)
 	$(BESIDE_LINT) $(PYTEST) -m "not slow and not real" $(PYTEST_ARGS)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.timing import paired, table
-from bridge.sandbox.box import Box
-from bridge.sandbox.settings import Wishes
+from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.settings import Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import paired, show, table
-from bridge.agent import Agent
+from bridge.scripts.agent import Agent
 
 SHOWN = """select(.type=="assistant") | .message.content[] |
             if .type == "thinking" then "[thinking] " + .thinking

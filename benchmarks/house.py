@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from bridge.setups import kinds
+from bridge.loop.setups import kinds
 from tests.examples import SETUPS, project
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.stream.analysis import RunFacts, analyze
+from bridge.scripts.stream.analysis import RunFacts, analyze
 
 ROOT = Path(__file__).parents[1]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]

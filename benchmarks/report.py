@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import paired, table
-from bridge.loop.events import RunNote, TurnRecorded
-from bridge.loop.store import Store
+from bridge.loop.engine.events import RunNote, TurnRecorded
+from bridge.loop.engine.store import Store
 from tests.report.nights import night
 
 FORMATS = ("text", "md", "json", "html")

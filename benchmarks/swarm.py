@@ -27,12 +27,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.timing import show  # noqa: E402
-from bridge.swarm.events import SwarmEnded, TaskEnded, TaskStarted  # noqa: E402
-from bridge.swarm.executors import opened  # noqa: E402
-from bridge.swarm.opening import Swarm  # noqa: E402
-from bridge.swarm.order import Order, Result  # noqa: E402
-from bridge.swarm.supervisor import prepare, save_safely  # noqa: E402
-from bridge.tasks.model import Task  # noqa: E402
+from bridge.loop.swarm.events import SwarmEnded, TaskEnded, TaskStarted  # noqa: E402
+from bridge.loop.swarm.executors import opened  # noqa: E402
+from bridge.loop.swarm.opening import Swarm  # noqa: E402
+from bridge.loop.swarm.order import Order, Result  # noqa: E402
+from bridge.loop.swarm.supervisor import prepare, save_safely  # noqa: E402
+from bridge.loop.tasks.model import Task  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

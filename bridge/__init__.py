@@ -13,13 +13,13 @@ TYPE_CHECKING = False  # importing `typing` takes longer than all of `ralph-brid
 
 if TYPE_CHECKING:
     from bridge.adapters import Adapter
-    from bridge.agent import Agent
-    from bridge.driver import Driver
     from bridge.errors import *
-    from bridge.loops import Loop
-    from bridge.provider import Provider
+    from bridge.loop.loops import Loop
+    from bridge.loop.swarm.opening import Swarm
+    from bridge.scripts.agent import Agent
+    from bridge.scripts.driver import Driver
+    from bridge.scripts.provider import Provider
     from bridge.shell import Reply, Shell
-    from bridge.swarm.opening import Swarm
 
 __all__ = [
     "Adapter",
@@ -79,13 +79,13 @@ __all__ = [
 
 _HOMES = {
     "Adapter": "adapters",
-    "Agent": "agent",
-    "Driver": "driver",
-    "Loop": "loops",
-    "Provider": "provider",
+    "Agent": "scripts.agent",
+    "Driver": "scripts.driver",
+    "Loop": "loop.loops",
+    "Provider": "scripts.provider",
     "Reply": "shell",
     "Shell": "shell",
-    "Swarm": "swarm.opening",
+    "Swarm": "loop.swarm.opening",
 }
 """The modules of the names that are no errors."""
 

@@ -31,7 +31,12 @@ ROOT = Path(__file__).resolve().parents[1]
 MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
 PATIENCE = 100.0
 _DECIDED_AT_THE_START = ("LC_", "LANG", "PYTHON", "MALLOC_", "LD_")
-_PROGRAMS = ("bridge.__main__", "bridge.demo.standin", "bridge.verify.gherkin", "bridge.setups.script.stand_in")
+_PROGRAMS = (
+    "bridge.__main__",
+    "bridge.loop.demo.standin",
+    "bridge.verify.gherkin",
+    "bridge.loop.setups.script.stand_in",
+)
 
 
 def run(

@@ -16,14 +16,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.setups import kinds
+from bridge.loop.setups import kinds
 from tests import command
 from tests.command import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bridge.setups.model import SetupKind
+    from bridge.loop.setups.model import SetupKind
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = "5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"

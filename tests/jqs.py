@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.stream import provided_jq
+from bridge.scripts.stream import provided_jq
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

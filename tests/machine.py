@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import hypothesis
 import pytest
 
-from bridge.contract import driver_contract
-from bridge.setups.dot_ralph.settings import KEYS
+from bridge.loop.setups.dot_ralph.settings import KEYS
+from bridge.scripts.contract import driver_contract
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

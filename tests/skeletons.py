@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bridge import resources
+from bridge.base import resources
 
 
 def minimal_driver(more: str = "", *, without: str = "") -> str:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge import timestamps
-from bridge.amounts import MOST, amount, total, whole
-from bridge.loop.caps import Caps, Tally
-from bridge.loop.records import NOTHING, Spent, TurnRecord, totals_of
-from bridge.loop.runs import RunRecord, read_run
-from bridge.records import read_json, to_json
-from bridge.report.charts import growth
-from bridge.report.model import read_turn
-from bridge.setups.dot_ralph.breaker_files import read_breaker
-from bridge.stream.analysis.limits import reset_time
-from bridge.stream.events import Reader
-from bridge.stream.events.base import Usage
-from bridge.swarm.folder import EventsTail
-from bridge.swarm.record import SwarmRecord, TaskRecord, read_swarm
-from bridge.swarm.status import shown
-from bridge.tasks.model import Task
+from bridge.base import timestamps
+from bridge.base.amounts import MOST, amount, total, whole
+from bridge.base.records import read_json, to_json
+from bridge.loop.engine.caps import Caps, Tally
+from bridge.loop.engine.records import NOTHING, Spent, TurnRecord, totals_of
+from bridge.loop.engine.runs import RunRecord, read_run
+from bridge.loop.report.charts import growth
+from bridge.loop.report.model import read_turn
+from bridge.loop.setups.dot_ralph.breaker_files import read_breaker
+from bridge.loop.swarm.folder import EventsTail
+from bridge.loop.swarm.record import SwarmRecord, TaskRecord, read_swarm
+from bridge.loop.swarm.status import shown
+from bridge.loop.tasks.model import Task
+from bridge.scripts.stream.analysis.limits import reset_time
+from bridge.scripts.stream.events import Reader
+from bridge.scripts.stream.events.base import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path

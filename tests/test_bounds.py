@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge.base.files import LONGEST_LINE, open_file, read_lines
 from bridge.errors import ScriptInvalid
-from bridge.files import LONGEST_LINE, open_file, read_lines
 from bridge.shell.script import MOST_BYTES, check
 from tests.command import MAIN
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import files
+from bridge.base import files
+from bridge.base.files import append_durably, confine, open_file, read_bytes, write_atomic
 from bridge.errors import ProjectUnusable
-from bridge.files import append_durably, confine, open_file, read_bytes, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import Driver, resources
-from bridge.contract import driver_contract
-from bridge.driver import find
+from bridge import Driver
+from bridge.base import resources
 from bridge.errors import (
     BridgeError,
     ContractViolation,
@@ -27,6 +26,8 @@ from bridge.errors import (
     UnknownDriver,
     ValueNotAccepted,
 )
+from bridge.scripts.contract import driver_contract
+from bridge.scripts.driver import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bridge import Driver, resources
-from bridge.contract import driver_contract
+from bridge import Driver
+from bridge.base import resources
 from bridge.errors import HookExited, HookFailed, ShellDied
+from bridge.scripts.contract import driver_contract
 from tests.machine import cases
 
 if TYPE_CHECKING:

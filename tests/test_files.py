@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.files import LEFTOVER, write_atomic
+from bridge.base.files import LEFTOVER, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ def test_the_temporary_name_lies_where_git_does_not_look(tmp_path: Path) -> None
 
 def test_what_a_killed_writer_leaves_is_known_by_its_name(tmp_path: Path) -> None:
     code = (
-        "import os, sys\nfrom bridge.files import write_atomic\n"
+        "import os, sys\nfrom bridge.base.files import write_atomic\n"
         "os.replace = lambda *_, **__: os._exit(0)\nwrite_atomic(sys.argv[1], b'x')\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "status.json")], check=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_bdd.feature import get_features
 
-from bridge import resources
-from bridge.contract import driver_contract
+from bridge.base import resources
+from bridge.scripts.contract import driver_contract
 from bridge.verify.gherkin.scenarios import TAGS, applies, chosen, kind_of, script_features
 from bridge.verify.registry import load
 from tests.features.conftest import is_about

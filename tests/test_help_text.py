@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.help_text import Help, Option, OptionError, option_errors, read_help
+from bridge.scripts.help_text import Help, Option, OptionError, option_errors, read_help
 
 COMMANDER = """\
 Usage: agent [options] [command] [prompt]

@@ -21,58 +21,77 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 QUICK = ROOT / "tests" / "quick.txt"
 BEGIN, END = "<!-- the plan of the house, written by `make plan` -->", "<!-- end of the plan -->"
 ROOMS: dict[str, str] = {
+    "base": "what knows nothing of loops: files, text, times, amounts, records, options, CLIs, processes, git",
+    "shell": "the living bash",
+    "scripts": "what a script must offer and what CLIs print: contracts, `Driver`, `Agent`, `Provider`, output",
+    "loop": "one turn, its box, the engine and its stages, the kinds of setup, tasks, swarm, report",
+    "verify": "whether a script holds: facts, probe, checks, mends, reports, features, drift",
+    "adapters": "interactive programs on a terminal, described by YAML",
+    "cli": "click commands: the only place that prints",
+}
+"""The rooms, from the ground floor up; one imports only what stands above it here."""
+FLOORS: dict[str, str] = {
     "_version": "the version",
     "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
-    "log": "the library's one logger",
-    "files": "the one door to the files of a project: no link leads out of it; atomic writes",
-    "amounts": "amounts that others wrote: what isn't a sane one is unknown",
-    "timestamps": "points in time as files write them",
-    "patterns": "regular expressions that are compiled when they are first used",
-    "yaml_bounds": "bounds of YAML files that others wrote: size, depth, what aliases stand for",
-    "wording": "counts, time spans, money and foreign text as people read them",
-    "records": "small JSON files: leniently read, atomically written",
-    "resources": "where shipped files lie",
-    "packages": "objects that installed packages bring by entry points",
-    "options": "options as a Python caller gives them: named and typed, or an error that says so",
-    "json_ready": "values as JSON has them",
-    "clis": "the coding CLIs that we know: a file each, as data",
-    "help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",
-    "process": "child processes: started, given a deadline, ended with all that they started; the process table",
+    "base.log": "the library's one logger",
+    "base.files": "the one door to the files of a project: no link leads out of it; atomic writes",
+    "base.amounts": "amounts that others wrote: what isn't a sane one is unknown",
+    "base.timestamps": "points in time as files write them",
+    "base.patterns": "regular expressions that are compiled when they are first used",
+    "base.yaml_bounds": "bounds of YAML files that others wrote: size, depth, what aliases stand for",
+    "base.wording": "counts, time spans, money and foreign text as people read them",
+    "base.records": "small JSON files: leniently read, atomically written",
+    "base.resources": "where shipped files lie",
+    "base.packages": "objects that installed packages bring by entry points; rooms that may be left out",
+    "base.options": "options as a Python caller gives them: named and typed, or an error that says so",
+    "base.json_ready": "values as JSON has them",
+    "base.clis": "the coding CLIs that we know: a file each, as data",
+    "base.process": "child processes: started, given a deadline, ended with all of theirs; the process table",
+    "base.git": "a repository: was there work, commits that keep it",
     "shell": "the living bash",
-    "git": "a repository: was there work, commits that keep it",
-    "contract": "what a script must offer, as data",
-    "stream": "what the CLIs print: filters, one reader per output family, status blocks, analysis",
-    "session_id": "the chain that recovers a session id",
-    "script": "what drivers, agents and provider adapters have in common",
-    "driver": "`Driver`: a method per hook",
-    "agent": "`Agent`: a method per hook",
-    "provider": "`Provider`: a provider adapter, a method per hook",
-    "lookup": "which file a path or a name of a script means",
-    "sandbox": "where a turn runs: on this machine, in bubblewrap, in a container",
-    "turn": "one call of a tool",
-    "loop": "the loop: pure decisions, a thin runner that yields events",
-    "telemetry": "a trace of a run and its metrics, for whoever collects such things by OTLP",
-    "rehearsal": "a real CLI, offline: namespaces and a scripted model server",
-    "adapters": "interactive programs on a terminal, described by YAML",
+    "scripts.help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",
+    "scripts.contract": "what a script must offer, as data",
+    "scripts.stream": "what the CLIs print: filters, one reader per output family, status blocks, analysis",
+    "scripts.session_id": "the chain that recovers a session id",
+    "scripts.script": "what drivers, agents and provider adapters have in common",
+    "scripts.driver": "`Driver`: a method per hook",
+    "scripts.agent": "`Agent`: a method per hook",
+    "scripts.provider": "`Provider`: a provider adapter, a method per hook",
+    "scripts.lookup": "which file a path or a name of a script means",
+    "loop.sandbox": "where a turn runs: on this machine, in bubblewrap, in a container",
+    "loop.turn": "one call of a tool",
+    "loop.engine": "the loop: pure decisions, a thin runner with stages that yields events",
+    "loop.telemetry": "a trace of a run and its metrics, for whoever collects such things by OTLP",
+    "loop.setups": "existing installations: a kind of setup is one object, in a visible dict",
+    "loop.loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
+    "loop.tasks": "where tasks come from, and back: plans, files, trackers; an object each; loops in a row",
+    "loop.report": "what a run was: read from its records, told as text, Markdown, JSON, HTML",
+    "loop.swarm": "many loops side by side: tasks, work trees, workers, merges, and their report",
+    "loop.demo": "the throwaway project and the stand-ins for the CLIs",
+    "verify.rehearsal": "a real CLI, offline: namespaces and a scripted model server",
     "verify": "facts, probes, checks, mends, reports; `diff/` of two versions; `gherkin/` runs the features",
-    "scaffold": "what `new` writes: scripts to start from, their scenarios, their block for CI",
-    "drift": "a script compared with the CLI of this machine",
-    "setups": "existing installations: a kind of setup is one object, in a visible dict",
-    "loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
-    "tasks": "where tasks come from, and back: plans, files, trackers; one object each; one loop after the other",
-    "swarm": "many loops side by side: tasks, work trees, workers, merges",
-    "report": "what a run was, or a swarm: read from its records, told as text, Markdown, JSON, HTML",
-    "demo": "the throwaway project and the stand-ins for the CLIs",
+    "verify.scaffold": "what `new` writes: scripts to start from, their scenarios, their block for CI",
+    "verify.drift": "a script compared with the CLI of this machine",
+    "verify.doctor": "what `doctor` says of a script",
+    "adapters": "interactive programs on a terminal, described by YAML",
     "cli": "click commands: the only place that prints",
     "__main__": "`python -m bridge`, for hooks where PATH doesn't lead to `ralph-bridge`",
 }
-"""Every room, from the ground floor up, and what is in it; a room imports only what stands above it."""
-FLOOR_OF = {room: number for number, room in enumerate(ROOMS)}
+"""The floors of the rooms, likewise, and what is in each; a floor imports only what stands above it."""
+FLOOR_OF = {floor: number for number, floor in enumerate(FLOORS)}
+APART = {"loop.telemetry": ("loop.swarm",), "loop.swarm": (), "verify": (), "adapters": ()}
+"""What the loop does without: nothing but the command line, and the floors named here, imports any of it."""
+REGISTERED = {
+    "bridge.loop.engine.observers": "bridge.loop.telemetry",
+    "bridge.loop.setups.diagnosis.checks": "bridge.verify.doctor",
+    "bridge.loop.setups.ralph_loop.kind": "bridge.cli.ralph_loop",  # its own command line
+}
+"""The lines by which what is apart is reached: a module, and what it names."""
 PUBLIC_NAMES = "__init__"  # bridge/__init__.py hands out names of any floor below the command line
 PROGRAMS = {
-    "bridge.demo.standin",
-    "bridge.stream.jq_command",
-    "bridge.swarm.worker",
+    "bridge.loop.demo.standin",
+    "bridge.scripts.stream.jq_command",
+    "bridge.loop.swarm.worker",
 }  # processes of their own: they print
 STREAMS = {("sys", name) for name in ("stdout", "stderr", "stdin")}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
@@ -96,10 +115,16 @@ PUBLIC = _public()
 """The module that each public name comes from."""
 
 
+def floor_of(module: str) -> str:
+    """``bridge.base.git.repository`` to ``base.git``; the package itself to its public names."""
+    parts = module.split(".")[1:]
+    names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((name for name in names if name in FLOORS), parts[0] if parts else PUBLIC_NAMES)
+
+
 def room_of(module: str) -> str:
-    """``bridge.shell.values`` to ``shell``; the package itself to its public names."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else PUBLIC_NAMES
+    """``bridge.base.git.repository`` to ``base``."""
+    return floor_of(module).partition(".")[0]
 
 
 def module_of(path: Path) -> str:
@@ -182,7 +207,7 @@ def test_the_parser_sees_imports_of_every_form(tmp_path: Path, monkeypatch: pyte
         "import bridge.cli.app as app, os\nfrom bridge import driver\nfrom bridge import Driver\n"
         "from . import text\nfrom .events import base\nfrom ..driver import Driver\nfrom .. import driver\n"
         "def f():\n    from bridge.errors import BridgeError\n    import importlib\n"
-        "    importlib.import_module('bridge.loop')\n"
+        "    importlib.import_module('bridge.loop.engine')\n"
     )
     monkeypatch.setattr("tests.test_layering.PACKAGE", package)
     assert [(found.target, found.lazy) for found in sorted(imports(path), key=lambda each: each.line)] == [
@@ -194,27 +219,31 @@ def test_the_parser_sees_imports_of_every_form(tmp_path: Path, monkeypatch: pyte
         ("bridge.driver", False),
         ("bridge.driver", False),
         ("bridge.errors", True),
-        ("bridge.loop", True),
+        ("bridge.loop.engine", True),
     ]
 
 
 def needs() -> dict[str, set[str]]:
-    """What each room imports of the others."""
-    found: dict[str, set[str]] = {room: set() for room in ROOMS}
+    """What each floor imports of the others."""
+    found: dict[str, set[str]] = {floor: set() for floor in FLOORS}
     for path in MODULES:
-        own = room_of(module_of(path))
-        if own != PUBLIC_NAMES:
-            found[own] |= {room_of(each.target) for each in imports(path)} - {own, PUBLIC_NAMES}
+        own = floor_of(module_of(path))
+        if own in FLOORS:
+            found[own] |= {floor_of(each.target) for each in imports(path)} - {own, PUBLIC_NAMES}
     return found
 
 
 def plan_of_the_house() -> str:
     """The table of ARCHITECTURE.md; ``python -m tests.test_layering`` writes it there."""
-    rows = ["| room | what is in it | imports |", "|---|---|---|"]
-    for room, wanted in needs().items():
-        name = f"`bridge/{room}/`" if (PACKAGE / room).is_dir() else f"`bridge/{room}.py`"
-        listed = ", ".join(each for each in ROOMS if each in wanted and each != "errors")
-        rows.append(f"| {name} | {ROOMS[room]} | {listed or 'nothing'} |")
+    rows = ["| floor | what is in it | imports |", "|---|---|---|"]
+    for floor, wanted in needs().items():
+        path = floor.replace(".", "/")
+        name = f"`{path}/`" if (PACKAGE / path).is_dir() else f"`{path}.py`"
+        own = {each for each in wanted if each.partition(".")[0] == floor.partition(".")[0]}
+        others = {each.partition(".")[0] for each in wanted - own} - {"errors", "_version"}
+        listed = [each.partition(".")[2] or each for each in FLOORS if each in own]
+        listed += [f"**{each}**" for each in ROOMS if each in others]
+        rows.append(f"| {name} | {FLOORS[floor]} | {', '.join(listed) or 'nothing'} |")
     return "\n".join(rows) + "\n"
 
 
@@ -232,25 +261,71 @@ def test_the_plan_in_the_architecture_is_this_one() -> None:
     assert text == with_plan(text), "make plan writes it"
 
 
+def test_there_are_seven_rooms_and_few_files_beside_them() -> None:
+    assert {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()} == {*ROOMS}
+    assert len([*PACKAGE.glob("*.py")]) <= 5
+
+
+def test_each_room_says_what_it_is_for() -> None:
+    for room in ROOMS:
+        text = (PACKAGE / room / "README.md").read_text(encoding="utf-8")
+        assert "its door" in text.lower(), room
+
+
 def test_every_module_has_a_floor() -> None:
-    assert {room_of(module_of(path)) for path in MODULES} <= {*ROOMS, PUBLIC_NAMES}, "give it a place in ROOMS"
+    found = {floor_of(module_of(path)) for path in MODULES}
+    assert found <= {*FLOORS, *ROOMS, PUBLIC_NAMES}, "give it a place in FLOORS"
 
 
 def test_imports_point_down() -> None:
     upwards = []
     for path in MODULES:
-        own = room_of(module_of(path))
+        own = floor_of(module_of(path))
         floor = FLOOR_OF["cli"] if own == PUBLIC_NAMES else FLOOR_OF.get(own, 0)
         upwards += [
             f"{path}:{found.line}: {found.target}"
             for found in imports(path)
-            if room_of(found.target) not in (own, PUBLIC_NAMES) and FLOOR_OF.get(room_of(found.target), 99) >= floor
+            if floor_of(found.target) not in (own, PUBLIC_NAMES)
+            and FLOOR_OF.get(floor_of(found.target), 99) >= floor
         ]
     assert upwards == []
 
 
+def test_the_loop_does_without_what_is_apart() -> None:
+    for apart, users in APART.items():
+        within = (apart, *users, "cli")
+        for path in MODULES:
+            own = floor_of(module_of(path))
+            if own != PUBLIC_NAMES and not f"{own}.".startswith(tuple(f"{each}." for each in within)):
+                found = [each for each in imports(path) if f"{floor_of(each.target)}.".startswith(f"{apart}.")]
+                assert found == [], path
+
+
+def test_what_is_apart_is_named_in_one_line_each() -> None:
+    named = {}
+    for path in MODULES:
+        own = module_of(path)
+        for node in ast.walk(tree_of(path)):
+            name = str(node.value) if isinstance(node, ast.Constant) else ""
+            up = FLOOR_OF.get(floor_of(name), 0) > FLOOR_OF.get(floor_of(own), 99)
+            if re.fullmatch(r"bridge(\.\w+)+", name) and is_module(name) and up:
+                named[own] = name
+    assert named == REGISTERED
+
+
+def test_no_module_is_imported_by_what_it_imports() -> None:
+    """No circle, types included."""
+    graph = {module_of(path): {each.target for each in imports(path)} for path in MODULES}
+    left = {name: {each for each in found if each in graph and each != name} for name, found in graph.items()}
+    left.pop("bridge", None)  # hands out names of any floor
+    while free := {name for name, found in left.items() if not found & left.keys()}:
+        for name in free:
+            del left[name]
+    assert left == {}
+
+
 def test_only_the_command_line_prints() -> None:
-    quiet = [path for path in MODULES if room_of(module_of(path)) != "cli" and module_of(path) not in PROGRAMS]
+    quiet = [path for path in MODULES if floor_of(module_of(path)) != "cli" and module_of(path) not in PROGRAMS]
     assert [found for path in quiet for found in printing(path)] == []
 
 
@@ -289,7 +364,10 @@ def printing(path: Path) -> Iterator[str]:
 
 # -- one door to a project's files -----------------------------------------------------------------------
 
-CONFINED = ("records", "git", "turn", "loop", "setups", "loops", "swarm", "report")
+CONFINED = (
+    *("base.records", "base.git", "loop.turn", "loop.engine", "loop.setups", "loop.loops", "loop.swarm"),
+    "loop.report",
+)
 OPENS = {
     "": "open",
     "os": "open rename replace renames unlink remove mkdir makedirs rmdir removedirs truncate link symlink chmod"
@@ -303,24 +381,24 @@ PATH_METHODS = {
     *("symlink_to", "hardlink_to", "chmod"),
 }
 EXCEPT = {
-    f"bridge.setups.frankbria.adoption.{function}": "the user's own command and list of projects, in their home"
+    f"bridge.loop.setups.frankbria.adoption.{function}": "the user's own command and list of projects, at home"
     for function in ("_mark", "_unmark", "_forget_all", "_adopted", "_bring_back", "_give_back", "adopt")
 } | {
-    "bridge.setups.wiggum.install._command_file": "part of the package",
-    "bridge.setups.wiggum.task.template": "part of the package",
-    "bridge.setups.script.server.__exit__": "a private folder of this run",
-    "bridge.setups.script.server.keep": "a private folder of this run",
-    "bridge.setups.script.server._make_stand_ins": "a private folder of this run",
-    "bridge.setups.wiggum.opening._check_program": "a folder of its own, outside of the project",
-    "bridge.swarm.executors._importing_nothing_here": "a private folder of this run",
-    "bridge.loop.notify._lines": "a file that the user names for addresses",
-    "bridge.loop.review._prompt": "our own template",
+    "bridge.loop.setups.wiggum.install._command_file": "part of the package",
+    "bridge.loop.setups.wiggum.task.template": "part of the package",
+    "bridge.loop.setups.script.server.__exit__": "a private folder of this run",
+    "bridge.loop.setups.script.server.keep": "a private folder of this run",
+    "bridge.loop.setups.script.server._make_stand_ins": "a private folder of this run",
+    "bridge.loop.setups.wiggum.opening._check_program": "a folder of its own, outside of the project",
+    "bridge.loop.swarm.executors._importing_nothing_here": "a private folder of this run",
+    "bridge.loop.engine.notify._lines": "a file that the user names for addresses",
+    "bridge.loop.engine.review._prompt": "our own template",
 }
-"""Functions that touch files otherwise than by `bridge.files`, with the reason."""
+"""Functions that touch files otherwise than by `bridge.base.files`, with the reason."""
 
 
 def doors(path: Path) -> Iterator[tuple[str, int]]:
-    """What a module reads, writes or deletes otherwise than by `bridge.files`: the function, and the line."""
+    """What a module reads, writes or deletes otherwise than by `bridge.base.files`: the function, and the line."""
     ours = {
         alias.asname or alias.name
         for node in nodes_of(path)
@@ -353,10 +431,12 @@ def test_the_files_of_a_project_are_touched_by_one_door_alone() -> None:
     found = {
         name: f"{path}:{line}: {name}"
         for path in MODULES
-        if room_of(module_of(path)) in CONFINED
+        if floor_of(module_of(path)) in CONFINED
         for name, line in doors(path)
     }
-    assert [where for name, where in found.items() if name not in EXCEPT] == [], "bridge.files has what you need"
+    assert [where for name, where in found.items() if name not in EXCEPT] == [], (
+        "bridge.base.files has what you need"
+    )
     assert sorted({*EXCEPT} - {*found}) == [], "no exception without need"
 
 
@@ -388,19 +468,19 @@ def reached(path: Path) -> set[str]:
     return seen
 
 
-def test_make_quick_touches_every_room() -> None:
+def test_make_quick_touches_every_floor() -> None:
     touched = set()
     for line in QUICK.read_text(encoding="utf-8").splitlines():
-        room, *tests = line.split() if line[:1].isalpha() or line[:1] == "_" else [""]
+        floor, *tests = line.split() if line[:1].isalpha() or line[:1] == "_" else [""]
         for test in tests:
             name, _, function = test.partition("::")
             files = [ROOT / name] if name.endswith(".py") else sorted((ROOT / name).glob("test_*.py"))
             texts = [file.read_text(encoding="utf-8") for file in files]
             assert any(f"def {function}" in text for text in texts), f"there is no {test}"
             modules = {module for file in files for module in reached(file)}
-            if room in map(room_of, modules) or any(f"bridge.{room}" in text for text in texts):
-                touched.add(room)
-    assert sorted({*ROOMS} - touched) == []
+            if floor in map(floor_of, modules) or any(f"bridge.{floor}" in text for text in texts):
+                touched.add(floor)
+    assert sorted({*FLOORS} - touched) == []
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.errors import ConfigurationError, ScriptNotFound, UnknownDriver
-from bridge.lookup import Folders, find, named_scripts, names_agent
+from bridge.scripts.lookup import Folders, find, named_scripts, names_agent
 from tests.cli.conftest import Project, project
 
 if TYPE_CHECKING:

@@ -17,12 +17,20 @@ import psutil
 import pytest
 
 from bridge import ConfigurationError, Loop, ProjectBusy, SessionRefused
-from bridge.log import NAME
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, RunProgress, Waiting
-from bridge.loop.policy import Verdict
-from bridge.setups import KINDS
-from bridge.setups.wiggum.controls import stop
-from bridge.setups.wiggum.files import Layout
+from bridge.base.log import NAME
+from bridge.loop.engine.events import (
+    IterationEnded,
+    IterationStarted,
+    LoopEnded,
+    Notice,
+    OutputText,
+    RunProgress,
+    Waiting,
+)
+from bridge.loop.engine.policy import Verdict
+from bridge.loop.setups import KINDS
+from bridge.loop.setups.wiggum.controls import stop
+from bridge.loop.setups.wiggum.files import Layout
 from tests.examples import SETUPS
 from tests.machine import mostly_slow
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge import Driver
-from bridge.clis import build_cli, find_cli, shipped_drivers
+from bridge.base.clis import build_cli, find_cli, shipped_drivers
 from bridge.errors import ConfigurationError
-from bridge.setups.crew import model_of, parse_tool
-from bridge.setups.options import RunOptions
-from bridge.turn.driver import build_command
-from bridge.turn.model import Model, model_for, with_model
-from bridge.turn.tool import TurnSettings
+from bridge.loop.setups.crew import model_of, parse_tool
+from bridge.loop.setups.options import RunOptions
+from bridge.loop.turn.driver import build_command
+from bridge.loop.turn.model import Model, model_for, with_model
+from bridge.loop.turn.tool import TurnSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

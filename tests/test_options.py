@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from bridge import Loop, Shell, Swarm
+from bridge.base.options import check_options
 from bridge.errors import ConfigurationError, HookNotFound
-from bridge.loops import LoopOptions, _run_options
-from bridge.options import check_options
-from bridge.setups import KINDS, kinds
-from bridge.setups.options import OPTIONS
-from bridge.tasks.model import Task
+from bridge.loop.loops import LoopOptions, _run_options
+from bridge.loop.setups import KINDS, kinds
+from bridge.loop.setups.options import OPTIONS
+from bridge.loop.tasks.model import Task
 
 WRONG: dict[str, tuple[object, ...]] = {
     "str": (3, b"x", ["x"]),

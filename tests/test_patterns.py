@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bridge.patterns import lazy
+from bridge.base.patterns import lazy
 
 
 def test_nothing_is_compiled_before_it_is_used() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import bridge
 from bridge import errors
-from bridge.log import NAME
+from bridge.base.log import NAME
 
 ROOT = Path(__file__).resolve().parents[1]
 

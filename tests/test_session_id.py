@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.driver import Driver
 from bridge.errors import ConfigurationError, OutputNotFound, OutputUnreadable, ShellDied
-from bridge.session_id import Recovery, extract_session_id, recover, validate_session_id
+from bridge.scripts.driver import Driver
+from bridge.scripts.session_id import Recovery, extract_session_id, recover, validate_session_id
 from tests.stream import samples
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def test_an_unreadable_file(output: str, monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse(*_: object) -> None:  # root, whom CI may be, can read everything
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("bridge.session_id.open", refuse, raising=False)
+    monkeypatch.setattr("bridge.scripts.session_id.open", refuse, raising=False)
     with pytest.raises(OutputUnreadable, match=r"output\.log"):
         recover(Hooks(), output)
 

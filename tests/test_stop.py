@@ -17,13 +17,13 @@ import pytest
 
 from bridge import Loop, Shell, Swarm
 from bridge.errors import HookInterrupted
-from bridge.loop.events import IterationEnded, LoopEnded, Waiting
-from bridge.loop.policy import Verdict
-from bridge.tasks.model import Task
+from bridge.loop.engine.events import IterationEnded, LoopEnded, Waiting
+from bridge.loop.engine.policy import Verdict
+from bridge.loop.tasks.model import Task
 from tests.test_loop import Project, gone, make, plain, project, surroundings, until
 
 if TYPE_CHECKING:
-    from bridge.loop.events import LoopEvent
+    from bridge.loop.engine.events import LoopEvent
 
 __all__ = ["plain", "project", "surroundings"]  # fixtures
 

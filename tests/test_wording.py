@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.wording import columns, duration, one_line, plural, tame, usd
+from bridge.base.wording import columns, duration, one_line, plural, tame, usd
 
 
 def test_plural_forms() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from bridge.yaml_bounds import check
+from bridge.base.yaml_bounds import check
 
 BOMB = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"a{each}: &a{each} [{','.join([f'*a{each - 1}'] * 9)}]\n" for each in range(1, 12)

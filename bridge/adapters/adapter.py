@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.adapters.registry import find_entry
+from bridge.base.log import logger
 from bridge.errors import ConfigurationError
-from bridge.log import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

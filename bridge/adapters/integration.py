@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.patterns import translated, usable
 from bridge.adapters.payload import filled, quoted
+from bridge.base.process.table import identify
 from bridge.errors import ConfigurationError
-from bridge.process.table import identify
 
 if TYPE_CHECKING:
     from bridge.adapters.model import AdapterFile

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
-from bridge import yaml_bounds
 from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
 from bridge.adapters.schema import AdapterProblem, did_you_mean, keys_of, suggestion, without_none
+from bridge.base import yaml_bounds
 
 if TYPE_CHECKING:
     from bridge.adapters.schema import Kind

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.waiting import reads_terminal
+from bridge.base.process import guardian
+from bridge.base.process.ladder import Watch, send
+from bridge.base.process.secrets import without_secrets
+from bridge.base.process.table import members
 from bridge.errors import ProgramNotStarted
-from bridge.process import guardian
-from bridge.process.ladder import Watch, send
-from bridge.process.secrets import without_secrets
-from bridge.process.table import members
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

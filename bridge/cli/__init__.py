@@ -61,7 +61,7 @@ def main() -> None:
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _fill_the_gaps()
     if os.getpid() == 1:
-        from bridge.process.init import become_child_of_init
+        from bridge.base.process.init import become_child_of_init
 
         become_child_of_init()
     for name in _OF_OTHERS:

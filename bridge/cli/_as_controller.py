@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from bridge.cli._flow import Page, flows
 from bridge.cli._render import NOT_EARLY, SoFar, drive, last_line
 from bridge.cli._terminal import LossyWriter, Style
-from bridge.loop.events import DenialHelp, IterationStarted, LoopEnded, OutputText
-from bridge.loop.policy import Verdict
+from bridge.loop.engine.events import DenialHelp, IterationStarted, LoopEnded, OutputText
+from bridge.loop.engine.policy import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from bridge.cli._render import Opening
-    from bridge.loop.events import LoopEvent
+    from bridge.loop.engine.events import LoopEvent
 
     OnLog = Callable[[str, str], None]
 

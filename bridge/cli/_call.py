@@ -9,21 +9,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge import lookup
+from bridge.base.resources import is_name, likely, os_text
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import print_json, write
 from bridge.errors import ConfigurationError, HookTimeout
-from bridge.resources import is_name, likely, os_text
-from bridge.sandbox.record import require_looked
+from bridge.loop.sandbox.record import require_looked
+from bridge.scripts import lookup
 from bridge.shell import DEFAULT_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.agent import Agent
-    from bridge.contract.scripts import ScriptKind
-    from bridge.driver import Driver
-    from bridge.provider import Provider
+    from bridge.scripts.agent import Agent
+    from bridge.scripts.contract.scripts import ScriptKind
+    from bridge.scripts.driver import Driver
+    from bridge.scripts.provider import Provider
     from bridge.shell import Reply, Value
     from bridge.shell.jobs import Input
     from bridge.shell.session import Stdin
@@ -154,11 +154,11 @@ def find(script: str) -> Path:
 def load_driver(script: str, settings: Mapping[str, str] | None = None) -> Driver | Provider:
     """The driver that a path or a name means, or the provider adapter of that path; a name also means one of the
     project's own."""
-    from bridge.driver import Driver
+    from bridge.scripts.driver import Driver
 
     require_looked(_beside(script))
     if _kind(script) == "provider":
-        from bridge.provider import Provider
+        from bridge.scripts.provider import Provider
 
         return Provider.load(script, settings=settings)
     return Driver.load(script, folders=_folders(script).drivers, settings=settings)
@@ -172,15 +172,15 @@ def load(
     require_looked(_beside(script))
     folders = _folders(script)
     if (kind := _kind(script)) == "provider":
-        from bridge.provider import Provider
+        from bridge.scripts.provider import Provider
 
         loaded = Provider.load(script, strict=False, timeout=timeout, settings=settings)
     elif kind == "agent" or (is_name(script) and lookup.names_agent(script, folders)):
-        from bridge.agent import Agent
+        from bridge.scripts.agent import Agent
 
         loaded = Agent.load(script, folders=folders.agents, strict=False, timeout=timeout, settings=settings)
     else:
-        from bridge.driver import Driver
+        from bridge.scripts.driver import Driver
 
         path = lookup.find(script, folders) if script and is_name(script) else script
         loaded = Driver.load(path, timeout=timeout, strict=False)
@@ -200,7 +200,7 @@ def _beside(script: str) -> Path:
 def _folders(script: str) -> lookup.Folders:
     if not is_name(script):
         return lookup.Folders()
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
 
     return project_scripts()
 
@@ -209,6 +209,6 @@ def _kind(script: str) -> ScriptKind | None:
     """What a path shows; None for a name."""
     if is_name(script):
         return None
-    from bridge.contract.scripts import kind_of_file
+    from bridge.scripts.contract.scripts import kind_of_file
 
     return kind_of_file(script)

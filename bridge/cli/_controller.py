@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import os_text
+from bridge.base.wording import one_line
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import say, say_all, write
 from bridge.errors import BridgeError, ConfigurationError, ProjectCodeNotRun, SandboxUnavailable
-from bridge.resources import os_text
-from bridge.setups.dot_ralph.controller import Notification, OriginalNeeded
-from bridge.setups.dot_ralph.flags import parse
+from bridge.loop.setups.dot_ralph.controller import Notification, OriginalNeeded
+from bridge.loop.setups.dot_ralph.flags import parse
 from bridge.shell.consent import allowing, only_ours
-from bridge.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._json_lines import JsonLines
-    from bridge.loop.events import LoopEnded, LoopEvent
-    from bridge.loop.settings import LoopSettings
-    from bridge.setups.dot_ralph.controller import ControlledLoop, Controller
-    from bridge.setups.dot_ralph.flags import Arguments
-    from bridge.setups.dot_ralph.folder import Folder
-    from bridge.tasks.ralph_issue import Issue
+    from bridge.loop.engine.events import LoopEnded, LoopEvent
+    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.setups.dot_ralph.controller import ControlledLoop, Controller
+    from bridge.loop.setups.dot_ralph.flags import Arguments
+    from bridge.loop.setups.dot_ralph.folder import Folder
+    from bridge.loop.tasks.ralph_issue import Issue
 
     Opening = Callable[[Callable[[str], None]], AbstractContextManager[ControlledLoop]]
 
@@ -104,7 +104,7 @@ def _act(
     stand_in: Path | None,
     lines: JsonLines | None,
 ) -> int:
-    from bridge.loop.notify import notifying, read_notify
+    from bridge.loop.engine.notify import notifying, read_notify
 
     if lines is not None and (given.action != "run" or {"dry_run", "monitor"} & {*given.options, *given.flags}):
         raise ConfigurationError("--json prints the events of a loop, and these words run none here")
@@ -154,7 +154,7 @@ def _ignoring_hangups() -> Iterator[None]:
 def _batch(control: Controller, folder: Folder, words: Sequence[str], opening: Opening, *, quiet: bool) -> int:
     """Fill a queue, or process it: a loop for each of its items, one after the other."""
     from bridge.cli._as_controller import ControllerScreen
-    from bridge.tasks.ralph_queue import Host, add, work
+    from bridge.loop.tasks.ralph_queue import Host, add, work
 
     if words[0] == "add":
         added = add(folder, words[1:], os.environ, say)
@@ -184,7 +184,7 @@ def _run(
     """Run a loop, and show it; None: it was only to be shown what would run."""
     from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._render import first_lines, preview
-    from bridge.loop.events import Waiting
+    from bridge.loop.engine.events import Waiting
 
     keys = _Keys()
     screen = ControllerScreen(live=False, quiet=quiet)
@@ -214,18 +214,18 @@ def _run(
 
 def _issue(opened: ControlledLoop, screen: ControllerScreen) -> Issue | None:
     """The issue that is told what becomes of the loop; None: there is none."""
-    from bridge.setups.frankbria.settings import FrankbriaSettings
+    from bridge.loop.setups.frankbria.settings import FrankbriaSettings
 
     if not isinstance(opened.settings, FrankbriaSettings) or not opened.settings.github_issue:
         return None
-    from bridge.tasks.ralph_issue import Issue
+    from bridge.loop.tasks.ralph_issue import Issue
 
     return Issue(opened.folder, opened.settings, screen.warn)
 
 
 def _on_desktop(title: str, text: str, ring: Callable[[], None]) -> None:
     """Notify by ``osascript``, else by ``notify-send``, else by the bell."""
-    from bridge.process.ask import ask
+    from bridge.base.process.ask import ask
 
     title, text = (one_line(part, 500).lstrip("-") for part in (title, text))  # "-": an option of notify-send
     quoted = [part.replace("\\", "\\\\").replace('"', '\\"') for part in (text, title)]
@@ -267,7 +267,7 @@ def _monitor(
     """
     import subprocess
 
-    from bridge.setups.dot_ralph.monitor import tmux_commands, tmux_titles, without_monitor
+    from bridge.loop.setups.dot_ralph.monitor import tmux_commands, tmux_titles, without_monitor
 
     with opening(lambda _line: None) as opened:
         runs, _ = opened.begun()

@@ -8,11 +8,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from bridge.base.files import make_folder, usable, write_atomic
+from bridge.base.records import read_text
 from bridge.cli._options import choose_loop
 from bridge.cli._terminal import say, say_all
-from bridge.files import make_folder, usable, write_atomic
-from bridge.loop.lock import standing
-from bridge.records import read_text
+from bridge.loop.engine.lock import standing
 
 if TYPE_CHECKING:
     from pathlib import Path

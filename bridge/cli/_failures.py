@@ -111,7 +111,7 @@ def _bug(error: Exception) -> int:
     import traceback
 
     from bridge._version import __version__
-    from bridge.process.secrets import shown_words
+    from bridge.base.process.secrets import shown_words
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="ralph-bridge-crash-", suffix=".txt", delete=False, encoding="utf-8", errors="surrogateescape"

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge import timestamps
+from bridge.base import timestamps
 from bridge.cli._failures import lacks
 from bridge.cli._render import drive
 from bridge.cli._terminal import write
 from bridge.errors import BridgeError
-from bridge.loop.events import LoopEnded, interruption
+from bridge.loop.engine.events import LoopEnded, interruption
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from bridge.loop.events import LoopEvent
+    from bridge.loop.engine.events import LoopEvent
 
 
 class JsonLines:

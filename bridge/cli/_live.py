@@ -12,15 +12,15 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, TabPane
 
-from bridge import timestamps
+from bridge.base import timestamps
+from bridge.base.wording import duration, plural, tame, usd
 from bridge.cli.status import standing, why_waiting
 from bridge.errors import BridgeError
-from bridge.report import facts
-from bridge.report.live import AgentText, LiveLoop, running_loops
-from bridge.wording import duration, plural, tame, usd
+from bridge.loop.report import facts
+from bridge.loop.report.live import AgentText, LiveLoop, running_loops
 
 if TYPE_CHECKING:
-    from bridge.setups.overview import LoopPlace
+    from bridge.loop.setups.overview import LoopPlace
 
 _MOST_TURNS = 1000
 _COLOURS: dict[str, str] = {

@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from bridge.base.wording import tame
 from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
-from bridge.loop.caps import VARIABLES
-from bridge.sandbox.record import require_looked
-from bridge.setups import PLAIN, kinds
-from bridge.setups.boxes import OPTIONS as SANDBOX
-from bridge.setups.crew import OPTIONS as CREW
-from bridge.setups.gates import OPTIONS as GATES
-from bridge.setups.options import OPTIONS, RunOptions
-from bridge.setups.projects import choose, project_above
-from bridge.setups.unserved import OPTIONS as UNSERVED
-from bridge.tasks.back import WRITE_BACK
-from bridge.tasks.model import MOST, USUAL, Filters
-from bridge.telemetry import OPTIONS as TELEMETRY
-from bridge.wording import tame
+from bridge.loop.engine.caps import VARIABLES
+from bridge.loop.sandbox.record import require_looked
+from bridge.loop.setups import PLAIN, kinds
+from bridge.loop.setups.boxes import OPTIONS as SANDBOX
+from bridge.loop.setups.crew import OPTIONS as CREW
+from bridge.loop.setups.gates import OPTIONS as GATES
+from bridge.loop.setups.options import OPTIONS, RunOptions
+from bridge.loop.setups.projects import choose, project_above
+from bridge.loop.setups.unserved import OPTIONS as UNSERVED
+from bridge.loop.tasks.back import WRITE_BACK
+from bridge.loop.tasks.model import MOST, USUAL, Filters
+from bridge.loop.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bridge.clis import Cli
-    from bridge.loop.notify import Notify
-    from bridge.setups.options import Option
-    from bridge.setups.overview import LoopPlace
+    from bridge.base.clis import Cli
+    from bridge.loop.engine.notify import Notify
+    from bridge.loop.setups.options import Option
+    from bridge.loop.setups.overview import LoopPlace
 
 
 def _settings(_ctx: click.Context, _parameter: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -53,7 +53,7 @@ settings_option = click.option("--set", "settings", metavar="NAME=VALUE", multip
 
 
 def run_options(*names: str, **helps: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Options of :data:`bridge.setups.options.OPTIONS`, in this order; `helps`: other lines in ``--help``."""
+    """Options of :data:`bridge.loop.setups.options.OPTIONS`, in this order; `helps`: other lines in ``--help``."""
     return each_option(*(_option(OPTIONS[name], helps.get(name, OPTIONS[name].help)) for name in names))
 
 
@@ -101,8 +101,8 @@ def take_tool(given: dict[str, Any]) -> None:
     Raises:
         click.UsageError: another option names one, too.
     """
-    from bridge.lookup import names_agent
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
+    from bridge.scripts.lookup import names_agent
 
     tool = given.pop("tool", None)
     if tool is None:
@@ -138,9 +138,9 @@ def taken_notify(given: dict[str, Any]) -> Notify:
     """Taken out of a command's parameters.
 
     Raises:
-        ConfigurationError: see :func:`bridge.loop.notify.read_notify`.
+        ConfigurationError: see :func:`bridge.loop.engine.notify.read_notify`.
     """
-    from bridge.loop.notify import read_notify
+    from bridge.loop.engine.notify import read_notify
 
     return read_notify(os.environ, given.pop("notify"), given.pop("notify_on"))
 
@@ -243,7 +243,7 @@ def choose_loop(folder: Path, name: str | None) -> LoopPlace:
     Raises:
         ConfigurationError: no such kind; or none has run, and there are several setups.
     """
-    from bridge.setups.overview import find_loop, the_loop
+    from bridge.loop.setups.overview import find_loop, the_loop
 
     known = kinds()
     if name is not None and name not in known:
@@ -260,8 +260,8 @@ def choose_loop(folder: Path, name: str | None) -> LoopPlace:
 
 def named_cli(name: str) -> Cli:
     """Give a coding CLI by its program or its driver; ConfigurationError: there is none."""
-    from bridge.clis import cli_of_script, find_cli, known_clis
-    from bridge.resources import likely
+    from bridge.base.clis import cli_of_script, find_cli, known_clis
+    from bridge.base.resources import likely
 
     if (found := find_cli(name) or cli_of_script(name)) is None:
         known = sorted(known_clis())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from bridge.base.files import root_of_output, usable, write_atomic
 from bridge.errors import ConfigurationError
-from bridge.files import root_of_output, usable, write_atomic
 
 
 def check_target(option: str, file: str) -> str:

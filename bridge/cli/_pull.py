@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.wording import tame
 from bridge.cli._render import Renderer, drive, last_line
 from bridge.cli._terminal import say
-from bridge.setups.options import check
-from bridge.swarm.project import open_project
-from bridge.swarm.single import PullRequestSeen, PullRun, WorkEnded
-from bridge.wording import tame
+from bridge.loop.setups import check
+from bridge.loop.swarm.project import open_project
+from bridge.loop.swarm.single import PullRequestSeen, PullRun, WorkEnded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.cli._json_lines import JsonLines
-    from bridge.loop.events import LoopEvent
-    from bridge.setups.model import Setup, SetupKind
-    from bridge.setups.options import RunOptions
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.setups.model import Setup, SetupKind
+    from bridge.loop.setups.options import RunOptions
 
 
 def run_pull(

@@ -13,10 +13,12 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from bridge.base.clis import find_cli
+from bridge.base.resources import shown_script
+from bridge.base.wording import changed, duration, one_line, plural, usd
 from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, drop, say, write, write_text
-from bridge.clis import find_cli
-from bridge.loop.events import (
+from bridge.loop.engine.events import (
     CheckEnded,
     CheckStarted,
     DenialHelp,
@@ -33,22 +35,20 @@ from bridge.loop.events import (
     Waiting,
     interruption,
 )
-from bridge.loop.policy import Verdict
-from bridge.loop.records import NO_TURNS, Totals
-from bridge.resources import shown_script
-from bridge.sandbox.own import commits_refused, unrestricted
+from bridge.loop.engine.policy import Verdict
+from bridge.loop.engine.records import NO_TURNS, Totals
+from bridge.loop.sandbox.own import commits_refused, unrestricted
 from bridge.shell.consent import is_ours
-from bridge.wording import changed, duration, one_line, plural, usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from bridge.agent import Agent
-    from bridge.driver import Driver
     from bridge.errors import ProjectCodeNotRun
-    from bridge.loop.events import LoopEvent
-    from bridge.loop.settings import LoopSettings
-    from bridge.setups.model import Opened
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.setups.model import Opened
+    from bridge.scripts.agent import Agent
+    from bridge.scripts.driver import Driver
 
     Opening = Callable[[Sequence[str]], Sequence[str]]
 
@@ -291,7 +291,7 @@ def first_line(tool: Driver | Agent | str, loop: LoopSettings, argv: Sequence[st
 
 def _told(tool: Driver | Agent | str, argv: Sequence[str]) -> Sequence[str]:
     """A command; of an agent, which runs its program itself, as far as its variables tell."""
-    from bridge.driver import Driver  # an agent's module costs a driver's loop its start
+    from bridge.scripts.driver import Driver  # an agent's module costs a driver's loop its start
 
     if isinstance(tool, Driver | str):
         return argv
@@ -300,7 +300,7 @@ def _told(tool: Driver | Agent | str, argv: Sequence[str]) -> Sequence[str]:
 
 
 def _may(tool: Driver | Agent | str, loop: LoopSettings, argv: Sequence[str]) -> str:
-    from bridge.driver import Driver
+    from bridge.scripts.driver import Driver
 
     told = _told(tool, argv)
     every = unrestricted(told, boxed=loop.box is not None)
@@ -326,7 +326,7 @@ def _note(text: str) -> str:
 
 
 def _named(tool: Driver | Agent | str) -> str:
-    from bridge.driver import Driver  # an agent's module costs a driver's loop its start
+    from bridge.scripts.driver import Driver  # an agent's module costs a driver's loop its start
 
     if isinstance(tool, str):
         return tool
@@ -385,8 +385,8 @@ def _minutes(seconds: float) -> str:
 
 def preview(opened: Opened) -> int:
     """Print what would run on stdout, and on stderr what is to be known of it. Touches nothing."""
-    from bridge.turn.driver import in_box
-    from bridge.turn.tool import Command
+    from bridge.loop.turn.driver import in_box
+    from bridge.loop.turn.tool import Command
 
     lines, what = opened.preview()
     begun = opened.begun()

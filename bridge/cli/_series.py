@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.wording import one_line
 from bridge.cli._render import Renderer, drive, first_lines, last_line, preview, preview_without
 from bridge.cli._terminal import say
 from bridge.errors import ProjectCodeNotRun
-from bridge.loops import found_kind
-from bridge.setups.options import RunOptions, check
-from bridge.tasks import open_source
-from bridge.tasks.model import Asked
-from bridge.tasks.series import Series, TaskLoopEnded, TaskLoopStarted
-from bridge.wording import one_line
+from bridge.loop.loops import found_kind
+from bridge.loop.setups import check
+from bridge.loop.setups.options import RunOptions
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.model import Asked
+from bridge.loop.tasks.series import Series, TaskLoopEnded, TaskLoopStarted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.cli._json_lines import JsonLines
-    from bridge.loop.events import LoopEvent
-    from bridge.tasks.back import How
-    from bridge.tasks.model import Filters
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.tasks.back import How
+    from bridge.loop.tasks.model import Filters
 
 
 def run_series(

@@ -7,11 +7,12 @@ import time
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.wording import columns, duration, plural, tame, usd
 from bridge.cli._flow import flows
 from bridge.cli._terminal import Style, say, show
 from bridge.cli._view import Screen
-from bridge.loop.events import Notice
-from bridge.swarm.events import (
+from bridge.loop.engine.events import Notice
+from bridge.loop.swarm.events import (
     SwarmEnded,
     SwarmStarted,
     TaskEnded,
@@ -20,17 +21,16 @@ from bridge.swarm.events import (
     TaskStarted,
     TaskWatched,
 )
-from bridge.swarm.record import MERGED
-from bridge.swarm.status import outcome_of, shown
-from bridge.wording import columns, duration, plural, tame, usd
+from bridge.loop.swarm.record import MERGED
+from bridge.loop.swarm.status import outcome_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
-    from bridge.loop.events import LoopEvent
-    from bridge.swarm.opening import Swarm
-    from bridge.swarm.record import TaskRecord
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.swarm.opening import Swarm
+    from bridge.loop.swarm.record import TaskRecord
 
 _HEAD = ("task", "worker", "turn", "time", "cost", "outcome")
 _MOST = 12

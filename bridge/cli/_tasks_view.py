@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.base.wording import columns, one_line
 from bridge.cli._flow import cut
-from bridge.wording import columns, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.tasks.model import Task
+    from bridge.loop.tasks.model import Task
 
 _MOST_LABELS = 30
 _LEAST_TITLE = 20

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import is_name, os_text, split_kind
 from bridge.errors import ConfigurationError
-from bridge.resources import is_name, os_text, split_kind
 from bridge.shell.script import MOST_BYTES
 
 if TYPE_CHECKING:
-    from bridge.git.repository import Repository
+    from bridge.base.git.repository import Repository
 
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
@@ -55,7 +55,7 @@ def _read(given: str, path: Path) -> Path:
 
 def _of_git(given: str, folder: Path) -> Path:
     """A script as it is in a commit, with what lies in its folder there, which it may source."""
-    from bridge.git.repository import check_argument, find_repository
+    from bridge.base.git.repository import check_argument, find_repository
 
     rev, _, name = check_argument(given, "the version").partition(":")
     repository = find_repository(Path.cwd())

@@ -9,9 +9,10 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self, TextIO
 
+from bridge.base.wording import duration, tame
 from bridge.cli._flow import Flow, Row, cut, erase, flows, rows_to_write, terminal_width
 from bridge.cli._terminal import Style, steer
-from bridge.loop.events import (
+from bridge.loop.engine.events import (
     CheckEnded,
     CheckStarted,
     IterationEnded,
@@ -24,17 +25,16 @@ from bridge.loop.events import (
     RunProgress,
     Waiting,
 )
-from bridge.loop.logs import shown_text
-from bridge.turn.progress import last_sentence
-from bridge.wording import duration, tame
+from bridge.loop.engine.logs import shown_text
+from bridge.loop.turn.progress import last_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.cli._render import Renderer
-    from bridge.loop.events import LoopEvent
-    from bridge.loop.plan import Plan
-    from bridge.loop.state import LoopState
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.plan import Plan
+    from bridge.loop.engine.state import LoopState
 
 
 _TICK = 0.25  # seconds between two looks of the lines' clocks

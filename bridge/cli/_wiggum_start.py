@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.wording import duration
 from bridge.cli._options import taken_notify
 from bridge.cli._render import AT_OPEN_BREAKER, Renderer, drive, work_of
 from bridge.cli._terminal import print_json, say
-from bridge.loop.caps import VARIABLES
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
-from bridge.setups.boxes import OPTIONS as SANDBOX
-from bridge.setups.crew import OPTIONS as CREW
-from bridge.setups.gates import OPTIONS as GATES
-from bridge.setups.options import RunOptions
-from bridge.setups.wiggum.outer import OuterState
-from bridge.telemetry import OPTIONS as TELEMETRY
-from bridge.wording import duration
+from bridge.loop.engine.caps import VARIABLES
+from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
+from bridge.loop.setups.boxes import OPTIONS as SANDBOX
+from bridge.loop.setups.crew import OPTIONS as CREW
+from bridge.loop.setups.gates import OPTIONS as GATES
+from bridge.loop.setups.options import RunOptions
+from bridge.loop.setups.wiggum.outer import OuterState
+from bridge.loop.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from bridge.cli._render import Opening
-    from bridge.loop.events import LoopEvent
-    from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.state import WiggumState
-    from bridge.setups.wiggum.task import StartRequest
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.setups.wiggum.files import Layout
+    from bridge.loop.setups.wiggum.state import WiggumState
+    from bridge.loop.setups.wiggum.task import StartRequest
 
 _RUN_OPTIONS = (
     *("driver", "agent", "live", "timeout", "exit_grace", "max_silence", "retry_delay"),
@@ -55,9 +55,9 @@ _OUTER_ONLY = (
 
 def run_start(layout: Layout, given: dict[str, Any]) -> int:
     """Do what ``wiggum start`` is asked for; return its exit code."""
-    from bridge.loop.notify import notifying
-    from bridge.setups.unserved import refuse
-    from bridge.setups.wiggum.controls import overview
+    from bridge.loop.engine.notify import notifying
+    from bridge.loop.setups.unserved import refuse
+    from bridge.loop.setups.wiggum.controls import overview
 
     _check(given)
     asked = RunOptions.of({"task": given["description"]} | {name: given[name] for name in _RUN_OPTIONS})
@@ -84,9 +84,9 @@ def _check(given: dict[str, Any]) -> None:
 
 
 def _request(asked: RunOptions, given: dict[str, Any]) -> StartRequest:
-    from bridge.setups.wiggum.breaker import WiggumBreakerSettings
-    from bridge.setups.wiggum.opening import start_request
-    from bridge.setups.wiggum.state import Checkpointing
+    from bridge.loop.setups.wiggum.breaker import WiggumBreakerSettings
+    from bridge.loop.setups.wiggum.opening import start_request
+    from bridge.loop.setups.wiggum.state import Checkpointing
 
     limits: dict[str, Any] = {each.name: given.get(each.name) for each in fields(WiggumBreakerSettings)}
     limits = {name: limit for name, limit in limits.items() if limit is not None}
@@ -104,11 +104,11 @@ def _request(asked: RunOptions, given: dict[str, Any]) -> StartRequest:
 
 
 def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> int:
-    from bridge.files import make_folder, usable
-    from bridge.git.work import WorkDetector
-    from bridge.setups.projects import project_lock
-    from bridge.setups.wiggum.files import FILES
-    from bridge.setups.wiggum.start import check, prepare
+    from bridge.base.files import make_folder, usable
+    from bridge.base.git.work import WorkDetector
+    from bridge.loop.setups.projects import project_lock
+    from bridge.loop.setups.wiggum.files import FILES
+    from bridge.loop.setups.wiggum.start import check, prepare
 
     probe = WorkDetector(layout.project, FILES)
     check(layout, probe, request, datetime.now(UTC))
@@ -134,7 +134,7 @@ def _session(layout: Layout, request: StartRequest, given: dict[str, Any]) -> in
 
 def _outer(layout: Layout, request: StartRequest, asked: RunOptions, given: dict[str, Any]) -> int:
     from bridge.cli._render import first_lines
-    from bridge.setups.wiggum.opening import open_outer
+    from bridge.loop.setups.wiggum.opening import open_outer
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     with open_outer(layout, request, asked, lambda line: say(f"note: {line}")) as opened:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.resources import os_text
+from bridge.base.wording import plural
 from bridge.cli._adapter_files import entries_to_test, is_unread, named_files, report_registry, warn
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
 from bridge.cli._output_file import check_target, write_output
 from bridge.cli._terminal import Style, print_json, say_all, write
 from bridge.errors import ConfigurationError, ProgramNotFound
-from bridge.resources import os_text
-from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

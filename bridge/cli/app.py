@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge._version import __version__
+from bridge.base.resources import likely
 from bridge.cli._failures import exit_code, say_error
 from bridge.cli._help import Group, write_commands
 from bridge.cli._terminal import say, say_all, show
-from bridge.resources import likely
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -93,8 +93,8 @@ def _scripts(*kinds: str) -> Complete:
 
 def _names(kinds: Iterable[str], *, qualified: bool) -> list[str]:
     """Names of scripts; with their kind as well where it takes one to tell them apart, or it was typed."""
-    from bridge import lookup
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
+    from bridge.scripts import lookup
 
     found: dict[str, list[str]] = {}
     with suppress(OSError):
@@ -108,11 +108,11 @@ def _names(kinds: Iterable[str], *, qualified: bool) -> list[str]:
 
 def _functions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
     """The hooks that a script may have, and its functions as its lines look; it isn't run."""
-    from bridge.contract import agent_contract, driver_contract, provider_contract
-    from bridge.contract.scripts import kind_of, provider_of
     from bridge.errors import BridgeError
-    from bridge.lookup import find
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
+    from bridge.scripts.contract import agent_contract, driver_contract, provider_contract
+    from bridge.scripts.contract.scripts import kind_of, provider_of
+    from bridge.scripts.lookup import find
 
     text = b""
     with suppress(BridgeError, OSError):
@@ -125,7 +125,7 @@ def _functions(context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def _explained(incomplete: str) -> Items:
-    from bridge.contract import agent_contract, driver_contract, provider_contract
+    from bridge.scripts.contract import agent_contract, driver_contract, provider_contract
 
     known = (*driver_contract().hooks, *agent_contract().hooks, *provider_contract().hooks)
     return _codes(incomplete) + _items(known, incomplete)
@@ -147,7 +147,7 @@ def _selected(incomplete: str) -> Items:
 
 
 def _setups(incomplete: str) -> Items:
-    from bridge.setups import kinds
+    from bridge.loop.setups import kinds
 
     return _items(kinds().keys(), incomplete)
 
@@ -159,7 +159,7 @@ def _adapters(incomplete: str) -> Items:
 
 
 def _clis(incomplete: str) -> Items:
-    from bridge.clis import known_clis
+    from bridge.base.clis import known_clis
 
     return _items({name: cli.title for name, cli in known_clis().items()}, incomplete)
 
@@ -171,7 +171,7 @@ def _reports(incomplete: str) -> Items:
 
 
 def _sources(incomplete: str) -> Items:
-    from bridge.tasks import source_kinds
+    from bridge.loop.tasks import source_kinds
 
     return _items({f"{name}:": kind.title for name, kind in source_kinds().items()}, incomplete)
 

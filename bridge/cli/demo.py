@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.clis import DEFAULT_DRIVER, shipped_drivers
+from bridge.base.resources import shown_script
+from bridge.base.wording import columns, duration, plural
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._render import used
 from bridge.cli._terminal import Style, say, show
-from bridge.clis import DEFAULT_DRIVER, shipped_drivers
-from bridge.resources import shown_script
-from bridge.wording import columns, duration, plural
 
 if TYPE_CHECKING:
-    from bridge.demo.project import DemoProject
-    from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent
+    from bridge.loop.demo.project import DemoProject
+    from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent
 
 
 _NAMES = tuple(shipped_drivers())
@@ -64,14 +64,14 @@ def demo(*, driver: str, keep: bool, folder: str | None, iterations: int, swarm:
 
 def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
     from bridge.cli._render import Renderer, drive
-    from bridge.demo.project import make_project
-    from bridge.driver import Driver
-    from bridge.loop.events import IterationEnded, IterationStarted
-    from bridge.loop.policy import Limits, Verdict
-    from bridge.setups.options import RunOptions
-    from bridge.setups.plain.opening import run_plain
-    from bridge.setups.plain.settings import loop_settings
-    from bridge.turn.driver import DriverTool
+    from bridge.loop.demo.project import make_project
+    from bridge.loop.engine.events import IterationEnded, IterationStarted
+    from bridge.loop.engine.policy import Limits, Verdict
+    from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.plain.opening import run_plain
+    from bridge.loop.setups.plain.settings import loop_settings
+    from bridge.loop.turn.driver import DriverTool
+    from bridge.scripts.driver import Driver
 
     delay = 0.03 if sys.stdout.isatty() else 0.0
     project = make_project(base, driver, iterations=iterations, delay=delay)
@@ -102,8 +102,8 @@ def _demo(base: Path, driver: str, iterations: int, *, keep: bool) -> int:
 def _swarm(base: Path, driver: str) -> int:
     """Show a swarm; 0 when it came to what it was to show."""
     from bridge.cli._swarm_view import drive_swarm
-    from bridge.demo.project import SWARM_CHECK, SWARM_TASKS, make_project
-    from bridge.swarm.opening import Swarm
+    from bridge.loop.demo.project import SWARM_CHECK, SWARM_TASKS, make_project
+    from bridge.loop.swarm.opening import Swarm
 
     project = make_project(base, driver, iterations=len(SWARM_TASKS), wanted=SWARM_TASKS)
     os.environ.update(project.env)  # for the workers, which are processes of their own

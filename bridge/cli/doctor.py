@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes, json_option
 from bridge.cli._options import project_code_option, project_folder, project_option, setup_option
 from bridge.cli._terminal import Style, print_json, show, sign
 from bridge.errors import ConfigurationError
-from bridge.setups.projects import choose
+from bridge.loop.setups.projects import choose
 from bridge.shell.consent import only_ours
-from bridge.wording import tame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.setups.diagnosis import DoctorFinding
+    from bridge.loop.setups.diagnosis import DoctorFinding
 
 
 @click.command()
@@ -86,13 +86,13 @@ def doctor(
 
 def _examined(folder: Path, setup_name: str | None, script: str | None, *, fix: bool) -> Iterator[DoctorFinding]:
     """Make the checks of the folder's setup; those that say most where nothing is whole."""
-    from bridge.setups import PLAIN, SCRIPT, foreign, foreign_loops, kinds, project_file
-    from bridge.setups.diagnosis import examine
-    from bridge.setups.plain.doctor import BLANK_CHECKS, BlankCase, is_blank
-    from bridge.setups.projects import has_prompt
+    from bridge.loop.setups import PLAIN, SCRIPT, foreign, foreign_loops, kinds, project_file
+    from bridge.loop.setups.diagnosis import examine
+    from bridge.loop.setups.plain.doctor import BLANK_CHECKS, BlankCase, is_blank
+    from bridge.loop.setups.projects import has_prompt
 
     if script is not None:
-        from bridge.setups.script.which import setup_of
+        from bridge.loop.setups.script.which import setup_of
 
         case, checks = kinds()[SCRIPT].checks(folder, setup_of(folder, script), os.environ)
         return examine(case, checks, fix=fix)

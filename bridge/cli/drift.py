@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._terminal import Style, print_json, say, show, sign
-from bridge.wording import tame
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.drift import DriftFinding, DriftReport
+    from bridge.verify.drift import DriftFinding, DriftReport
 
 
 @click.command()
@@ -47,7 +47,7 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, kind: str, as_json: bool, q
         if kind == "json":
             print_json({"run": run_it, "scripts": [each.as_data() for each in reports]})
         elif kind == "markdown":
-            from bridge.drift.report import markdown
+            from bridge.verify.drift.report import markdown
 
             show(markdown(reports, run=run_it))
         else:
@@ -57,9 +57,9 @@ def drift(*, scripts: tuple[str, ...], run_it: bool, kind: str, as_json: bool, q
 
 def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_text: bool) -> list[DriftReport]:
     from bridge.cli._call import find
-    from bridge.drift import examine
     from bridge.errors import SandboxUnavailable
-    from bridge.rehearsal.sandbox import missing
+    from bridge.verify.drift import examine
+    from bridge.verify.rehearsal.sandbox import missing
 
     paths = [find(script) for script in scripts] or _shipped()
     if run and (why := missing()):
@@ -75,7 +75,7 @@ def _reports(scripts: tuple[str, ...], *, run: bool, quiet: bool, as_text: bool)
 
 
 def _shipped() -> list[Path]:
-    from bridge.resources import NOT_DRIVERS, shipped
+    from bridge.base.resources import NOT_DRIVERS, shipped
 
     return [
         path

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.resources import likely
 from bridge.cli._help import completes, json_option
 from bridge.cli._terminal import Style, hanging, print_json, text_width, write
 from bridge.errors import ConfigurationError
-from bridge.resources import likely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from bridge.contract import Hook
+    from bridge.scripts.contract import Hook
     from bridge.verify.clauses import Clause
     from bridge.verify.registry import Check
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from bridge.base.files import confine, make_folder, usable, write_atomic
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
-from bridge.files import confine, make_folder, usable, write_atomic
-from bridge.setups import detect
+from bridge.loop.setups import detect
 
 PROMPT = """\
 Study @fix_plan.md and do its first open task, and only that one.

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from bridge.base.clis import find_cli
+from bridge.base.wording import columns, one_line
 from bridge.cli._help import completes, json_option
 from bridge.cli._terminal import folded, print_json, show, write
-from bridge.clis import find_cli
 from bridge.errors import BridgeError
-from bridge.wording import columns, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.agent import Agent
-    from bridge.driver import Driver
-    from bridge.lookup import Kind, NamedScript
-    from bridge.provider import Provider
+    from bridge.scripts.agent import Agent
+    from bridge.scripts.driver import Driver
+    from bridge.scripts.lookup import Kind, NamedScript
+    from bridge.scripts.provider import Provider
 
     Facts = dict[str, Any]
 
@@ -74,8 +74,8 @@ def agents(*, as_json: bool) -> None:
 
 
 def _list(kind: Kind, *, as_json: bool) -> None:
-    from bridge.lookup import named_scripts
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
+    from bridge.scripts.lookup import named_scripts
 
     found = [_read(script) for script in named_scripts(kind, project_scripts())]
     if as_json:
@@ -86,9 +86,9 @@ def _list(kind: Kind, *, as_json: bool) -> None:
 
 def _read(script: NamedScript) -> _Listed:
     """Read what its text says; nothing of it is run. What bash can't parse is listed as well."""
-    from bridge.clis import cli_of_script
-    from bridge.contract import agent_contract, driver_contract
-    from bridge.contract.scripts import check_parses, names_in
+    from bridge.base.clis import cli_of_script
+    from bridge.scripts.contract import agent_contract, driver_contract
+    from bridge.scripts.contract.scripts import check_parses, names_in
     from bridge.shell.script import check
     from bridge.shell.session import find_bash
     from bridge.verify.facts import answer_of, assigned_text, facts_of
@@ -155,9 +155,9 @@ def inspect(script: str, as_json: bool) -> int:
 
     Exit code 1 when a required hook (or an agent's AGENT_CLI) is missing.
     """
-    from bridge.agent import Agent
     from bridge.cli._call import load
-    from bridge.provider import Provider
+    from bridge.scripts.agent import Agent
+    from bridge.scripts.provider import Provider
 
     if (facts := _of_loop_script(script)) is not None:
         print_json(facts) if as_json else write(folded("\n".join(_loop_script_lines(facts)) + "\n", sys.stdout))
@@ -179,8 +179,8 @@ def inspect(script: str, as_json: bool) -> int:
 
 def _of_loop_script(name: str) -> Facts | None:
     """The calls of a script without hooks; None: it has some, or calls nothing."""
-    from bridge.contract.scripts import names_in
-    from bridge.setups.script.which import LoopScript
+    from bridge.loop.setups.script.which import LoopScript
+    from bridge.scripts.contract.scripts import names_in
 
     path = Path(os.path.abspath(name))
     if not path.is_file() or not os.access(path, os.R_OK):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.files import descriptor, make_folder, root_of_output
 from bridge.cli._help import Group, completes
 from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.files import descriptor, make_folder, root_of_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from bridge.contract.scripts import ScriptKind as Kind
+    from bridge.scripts.contract.scripts import ScriptKind as Kind
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,9 +85,9 @@ def workflow(*, cli: str | None, key: str | None, output: str) -> None:
     It goes on where the run before stopped, pushes to a branch of its own, opens a pull request, and ends at its
     caps (docs/ci.md). Nothing is overwritten.
     """
+    from bridge.base.clis import DEFAULT_DRIVER
     from bridge.cli._options import named_cli
-    from bridge.clis import DEFAULT_DRIVER
-    from bridge.scaffold import loop_workflow
+    from bridge.verify.scaffold import loop_workflow
 
     known = named_cli(cli or DEFAULT_DRIVER)
     text = loop_workflow(known, key or "", tool=cli is not None)
@@ -115,10 +115,10 @@ def provider(*, name: str, cli: str | None, here: bool, output: str | None) -> N
 
 
 def _new(kind: Kind, name: str, cli: str | None, *, here: bool, output: str | None) -> None:
-    from bridge.lookup import names_agent
-    from bridge.scaffold import feature, new_script, recorded, workflow
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
+    from bridge.scripts.lookup import names_agent
     from bridge.verify.recordings import path_beside
+    from bridge.verify.scaffold import feature, new_script, recorded, workflow
 
     if here and output is not None:
         raise ConfigurationError("--here and --output exclude each other")
@@ -158,7 +158,7 @@ _FIRST = {
 
 def _folder(kind: Kind) -> Path:
     """Where the project has such scripts: the first of its folders that is there, else the last of them."""
-    from bridge.setups.projects import project_scripts
+    from bridge.loop.setups.projects import project_scripts
 
     if kind == "provider":
         return next((each for each in (Path(".ralph/lib/agents"),) if each.is_dir()), Path("lib/agents"))

@@ -14,8 +14,8 @@ from bridge.cli._failures import guarded
 from bridge.cli._flow import Page, flows
 from bridge.cli._terminal import Style, message, say, say_all, write
 from bridge.errors import BridgeError, ConfigurationError, ProjectCodeNotRun, SessionRefused
-from bridge.setups.options import RunOptions
-from bridge.setups.ralph_loop.controller import (
+from bridge.loop.setups.options import RunOptions
+from bridge.loop.setups.ralph_loop.controller import (
     LOOP_MODES,
     RalphRequest,
     Refusal,
@@ -28,13 +28,13 @@ from bridge.setups.ralph_loop.controller import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.loop.events import HookText, LoopEvent
-    from bridge.setups.model import Setup
+    from bridge.loop.engine.events import HookText, LoopEvent
+    from bridge.loop.setups.model import Setup
 
 
 def run_setup(setup: Setup | None, options: RunOptions, *, quiet: bool) -> int:
     """``ralph-bridge run`` in a ralph-loop setup."""
-    from bridge.setups.ralph_loop.settings import default_mode
+    from bridge.loop.setups.ralph_loop.settings import default_mode
 
     assert setup is not None
     if options.prompt is not None:
@@ -65,8 +65,8 @@ def _seen_from(folder: Path, path: str) -> str:
 
 def controller(path: Path, words: Sequence[str]) -> int:
     """Do what the controller at `path` would, called with `words` in the working folder."""
-    from bridge.setups.ralph_loop.kind import at
-    from bridge.setups.unserved import refuse
+    from bridge.loop.setups.ralph_loop.kind import at
+    from bridge.loop.setups.unserved import refuse
 
     strict, unlifted = (bool(os.environ.get(f"RALPH_BRIDGE_{name}")) for name in ("STRICT_COMPAT", "NO_LIFT"))
     with guarded():
@@ -119,9 +119,9 @@ def start(
 
 def _session(setup: Setup, request: RalphRequest, options: RunOptions, *, quiet: bool) -> int:
     from bridge.cli._render import drive, first_line, last_line
-    from bridge.loop.standstill import REASONS
-    from bridge.setups.ralph_loop.opening import hold, ready
-    from bridge.setups.ralph_loop.prompt import first_prompt
+    from bridge.loop.engine.standstill import REASONS
+    from bridge.loop.setups.ralph_loop.opening import hold, ready
+    from bridge.loop.setups.ralph_loop.prompt import first_prompt
 
     if request.mode not in LOOP_MODES:
         raise ConfigurationError(
@@ -156,7 +156,7 @@ class _SessionRenderer:
 
     def show(self, event: LoopEvent) -> None:
         from bridge.cli._render import work_of
-        from bridge.loop.events import HookText, IterationEnded, LeftoversEnded, LogLine, Notice, OutputText
+        from bridge.loop.engine.events import HookText, IterationEnded, LeftoversEnded, LogLine, Notice, OutputText
 
         match event:
             case OutputText():

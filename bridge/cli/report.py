@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.files import LONGEST_LINE
+from bridge.base.wording import plural
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._output_file import write_output
 from bridge.cli._terminal import say, write
 from bridge.errors import ConfigurationError
-from bridge.files import LONGEST_LINE
-from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,8 +56,8 @@ def report(
 
     Exit codes: 0 reported; 2 no loop has run here, or there is no such run.
     """
-    from bridge.report import formats
-    from bridge.report.model import read_report
+    from bridge.loop.report import formats
+    from bridge.loop.report.model import read_report
 
     with guarded():
         if run is not None and every:

@@ -41,17 +41,17 @@ from bridge.cli._options import (
 )
 from bridge.cli._terminal import say
 from bridge.errors import BridgeError, ProjectCodeNotRun
-from bridge.sandbox.recovery import look_behind
-from bridge.setups import PLAIN, SCRIPT, detect, kinds
-from bridge.setups.options import OPTIONS, RunOptions, check
-from bridge.setups.projects import choose, has_prompt
+from bridge.loop.sandbox.recovery import look_behind
+from bridge.loop.setups import PLAIN, SCRIPT, check, detect, kinds
+from bridge.loop.setups.options import OPTIONS, RunOptions
+from bridge.loop.setups.projects import choose, has_prompt
 from bridge.shell.consent import allowing, only_ours
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.cli._json_lines import JsonLines
-    from bridge.setups.model import Opened, Setup, SetupKind
+    from bridge.loop.setups.model import Opened, Setup, SetupKind
 
 
 _GROUPS = {
@@ -246,8 +246,8 @@ def _run_here(
     lines: JsonLines | None = None,
     **given: Any,
 ) -> int:
-    from bridge.loop.notify import notifying
-    from bridge.setups.unserved import refuse
+    from bridge.loop.engine.notify import notifying
+    from bridge.loop.setups.unserved import refuse
 
     looks = given["dry_run"] and not run_project_code
     with guarded(), notifying(taken_notify(given)), only_ours(when=looks), allowing(run_project_code):
@@ -300,8 +300,8 @@ def _means_plain(folder: Path, setup: Setup, given: dict[str, Any]) -> bool:
 
 def _of_project(folder: Path, given: dict[str, Any]) -> None:
     """Take from the project's own file what the command line doesn't say."""
-    from bridge.sandbox.settings import users_word
-    from bridge.setups.project_file import project_options
+    from bridge.loop.sandbox.settings import users_word
+    from bridge.loop.setups.project_file import project_options
 
     context = click.get_current_context()
     named = {"driver", "agent"} & {name for name, value in given.items() if value is not None}

@@ -15,8 +15,8 @@ from bridge.cli._help import Group, completes
 from bridge.cli._options import named_cli
 from bridge.cli._terminal import say, write
 from bridge.errors import SandboxUnavailable
-from bridge.sandbox.image import BASE, containerfile, image_name
-from bridge.sandbox.settings import CONTAINERS, wishes
+from bridge.loop.sandbox.image import BASE, containerfile, image_name
+from bridge.loop.sandbox.settings import CONTAINERS, wishes
 
 _LAST = 5
 """Lines of a failed build that are told again."""
@@ -48,7 +48,7 @@ def image(
 
     Exit codes: 0 made, 2 no such CLI, or no way to install it, 4 the provider is missing or the build failed.
     """
-    from bridge.drift.known import pin_of
+    from bridge.verify.drift.known import pin_of
 
     cli = named_cli(name)
     tag = tag or image_name(cli)
@@ -70,7 +70,7 @@ def _provider() -> str:
 
 
 def _build(provider: str, text: str, tag: str) -> None:
-    from bridge.process.program import Program
+    from bridge.base.process.program import Program
 
     if shutil.which(provider) is None:
         raise SandboxUnavailable(

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from bridge.base.resources import os_text
 from bridge.cli._help import completes, json_option
 from bridge.cli._options import settings_option
 from bridge.cli._terminal import print_json, say, write
-from bridge.resources import os_text
 from bridge.shell import DEFAULT_TIMEOUT
 
 
@@ -91,7 +91,7 @@ def session_id(driver_name: str, output_file: str, as_json: bool) -> int:
     Exit code 1 when no step finds a valid one.
     """
     from bridge.cli._call import load_driver
-    from bridge.session_id import recover
+    from bridge.scripts.session_id import recover
 
     with load_driver(driver_name) as driver:
         found = recover(driver, os_text(output_file))

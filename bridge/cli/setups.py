@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._options import project_folder, project_option, setup_option
 from bridge.cli._terminal import say_all, write
 from bridge.errors import ConfigurationError, SessionRefused
-from bridge.setups.options import RunOptions
-from bridge.setups.projects import choose
-from bridge.wording import tame
+from bridge.loop.setups.options import RunOptions
+from bridge.loop.setups.projects import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.setups.model import Setup, SetupKind
+    from bridge.loop.setups.model import Setup, SetupKind
 
 
 @click.command()
@@ -33,7 +33,7 @@ def adopt(*, project: str | None, setup_name: str | None) -> None:
     and exit codes. The original is kept beside it; `ralph-bridge eject` puts it back byte for byte. Where one
     controller serves all projects of a user (frankbria's `ralph`), that is so in this project only.
     """
-    from bridge.setups import installations
+    from bridge.loop.setups import installations
 
     setup = _setup(project, setup_name)
     done = installations()[setup.name].adopt(setup)
@@ -52,7 +52,7 @@ def eject(*, project: str | None, setup_name: str | None) -> None:
     `ralph` of a user who has adopted several frankbria projects is put back with the last of them; in any folder,
     `--setup frankbria` forgets those that are gone.
     """
-    from bridge.setups import installations
+    from bridge.loop.setups import installations
 
     setup = _setup(project, setup_name, adopted=True)
     done = installations()[setup.name].eject(setup)
@@ -62,7 +62,7 @@ def eject(*, project: str | None, setup_name: str | None) -> None:
 
 def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> Setup:
     """The setup of the project; `adopted`: by its marker, too, whatever has become of the rest."""
-    from bridge.setups import installations
+    from bridge.loop.setups import installations
 
     folder, known = project_folder(project), installations()
     for each, kind in known.items() if adopted else ():
@@ -89,7 +89,7 @@ def reset(*, project: str) -> None:
     Exit codes: 0 reset, or nothing to reset; 4 a loop is at work here, whose pid is named.
     """
     with guarded():
-        from bridge.setups.projects import reset as clear
+        from bridge.loop.setups.projects import reset as clear
 
         folder = project_folder(project, first=lambda _folder: ())
         done = clear(folder)
@@ -109,7 +109,7 @@ def reset(*, project: str) -> None:
 def stand_in(*, setup: str, package: str, controller: str, words: tuple[str, ...]) -> int:
     """Do what the controller would. PACKAGE tells the stand-in's Python where we are, and is no use here."""
     del package
-    from bridge.setups import kinds
+    from bridge.loop.setups import kinds
 
     kind = kinds().get(setup)
     if kind is None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge import timestamps
+from bridge.base import timestamps
+from bridge.base.wording import duration, one_line, plural, tame
 from bridge.cli._failures import guarded
 from bridge.cli._help import json_option
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, print_json, show
-from bridge.loop.rotation import size_words
-from bridge.loop.standstill import REASONS
-from bridge.wording import duration, one_line, plural, tame
+from bridge.loop.engine.rotation import size_words
+from bridge.loop.engine.standstill import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +34,8 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> Non
     turn in a box has left (docs/sandbox.md).
     """
     with guarded():
-        from bridge.setups.overview import overview
-        from bridge.swarm.status import pull_of
+        from bridge.loop.setups.overview import overview
+        from bridge.loop.swarm.status import pull_of
 
         now, folder = time.time(), project_folder(project)
         seen = overview(choose_loop(folder, setup_name), now)
@@ -49,7 +49,7 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> Non
 
 def status_lines(seen: dict[str, Any], now: float, style: Callable[..., str]) -> list[str]:
     """An overview as lines for people; `style` colours a text by the names of colours."""
-    from bridge.setups import kinds
+    from bridge.loop.setups import kinds
 
     rows = _rows(seen, now) + kinds()[seen["setup"]].rows(seen, now)
     return [f"{style(f'{name}:', 'dim'):<13} {tame(text)}" for name, text in rows]
@@ -95,7 +95,7 @@ def message_rows(seen: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def standing(seen: dict[str, Any], now: float) -> str:
-    """Where a loop stands, in a few words; `seen` is what :func:`bridge.setups.overview.overview` gives."""
+    """Where a loop stands, in a few words; `seen` is what :func:`bridge.loop.setups.overview.overview` gives."""
     ended, waiting = seen["ended"], seen["waiting"]
     match seen["state"]:
         case "starting":

@@ -8,12 +8,12 @@ import time
 
 import click
 
+from bridge.base.files import confine
 from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import say
-from bridge.files import confine
-from bridge.loop.inbox import Inbox
-from bridge.loop.lock import standing
+from bridge.loop.engine.inbox import Inbox
+from bridge.loop.engine.lock import standing
 
 _SECONDS = 60.0
 """How long a loop may take to end in order, its tool's kill ladder included."""
@@ -62,7 +62,7 @@ def _other(folder: os.PathLike[str]) -> int:
     """Say that no loop of ours runs; a controller of the setup's own may."""
     from pathlib import Path
 
-    from bridge.setups.projects import at_work
+    from bridge.loop.setups.projects import at_work
 
     if pid := at_work(Path(folder)):
         say(f"process {pid} is at work here, which is no loop of ralph-bridge", f"  next: kill {pid}")

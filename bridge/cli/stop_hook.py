@@ -27,8 +27,8 @@ def answer_stop(arguments: list[str]) -> int:
     Arguments that nobody knows fail open as everything else that is wrong does: the usual exit status 2 would
     prevent the stop, each time, and give the usage to the model.
     """
-    from bridge.setups.wiggum.hook import answer
-    from bridge.setups.wiggum.hook_call import doubt
+    from bridge.loop.setups.wiggum.hook import answer
+    from bridge.loop.setups.wiggum.hook_call import doubt
 
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     legacy = _LEGACY in arguments

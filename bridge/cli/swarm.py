@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.files import confine
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import (
@@ -38,20 +39,19 @@ from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
 from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
-from bridge.files import confine
-from bridge.sandbox.recovery import look_behind
-from bridge.setups.boxes import OPTIONS as SANDBOX
-from bridge.setups.crew import OPTIONS as CREW
-from bridge.setups.options import OPTIONS
-from bridge.telemetry import OPTIONS as TELEMETRY
+from bridge.loop.sandbox.recovery import look_behind
+from bridge.loop.setups.boxes import OPTIONS as SANDBOX
+from bridge.loop.setups.crew import OPTIONS as CREW
+from bridge.loop.setups.options import OPTIONS
+from bridge.loop.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
     from contextlib import AbstractContextManager
 
-    from bridge.swarm.project import SwarmProject
-    from bridge.swarm.record import SwarmRecord
-    from bridge.tasks.model import Task
+    from bridge.loop.swarm.project import SwarmProject
+    from bridge.loop.swarm.record import SwarmRecord
+    from bridge.loop.tasks.model import Task
 
 
 class _WithRunOptions(click.Command):
@@ -158,12 +158,12 @@ def run(context: click.Context, /, **given: Any) -> int:
     its branch and what can be done); 2 usage or configuration; 4 the environment is not ready; 130 and 143 after
     Ctrl-C and TERM, work saved.
     """
-    from bridge.loop.notify import notifying
-    from bridge.swarm.opening import Swarm
-    from bridge.swarm.project import open_project
-    from bridge.tasks import open_source
-    from bridge.tasks.model import Asked
-    from bridge.tasks.order import ordered
+    from bridge.loop.engine.notify import notifying
+    from bridge.loop.swarm.opening import Swarm
+    from bridge.loop.swarm.project import open_project
+    from bridge.loop.tasks import open_source
+    from bridge.loop.tasks.model import Asked
+    from bridge.loop.tasks.order import ordered
 
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
@@ -217,8 +217,8 @@ def resume(
     Tasks that wait or were interrupted (by you, or by the end of the host) go on, what is complete is merged. What
     was lost (its worker was killed), failed or conflicted runs again only with --retry; its work is on its branch.
     """
-    from bridge.loop.notify import notifying
-    from bridge.swarm.opening import Swarm
+    from bridge.loop.engine.notify import notifying
+    from bridge.loop.swarm.opening import Swarm
 
     with (
         _ended_in_order(),
@@ -239,9 +239,9 @@ def resume(
 @click.option("--now", is_flag=True, help="End the turns that are under way, too.")
 def stop(*, run_name: str | None, project: str | None, now: bool) -> int:
     """Ask a swarm to end: behind the turns that are under way, or at once. Their work is saved."""
-    from bridge.loop.lock import standing
-    from bridge.swarm.folder import ask_to_stop, find_run
-    from bridge.swarm.project import open_project
+    from bridge.loop.engine.lock import standing
+    from bridge.loop.swarm.folder import ask_to_stop, find_run
+    from bridge.loop.swarm.project import open_project
 
     with guarded():
         folder = find_run(open_project(project_folder(project)).swarms, run_name)
@@ -307,10 +307,10 @@ def tell(*, task: str, text: str, run_name: str | None, project: str | None) -> 
 @json_option
 def list_runs(*, project: str | None, as_json: bool) -> None:
     """List this project's swarms."""
-    from bridge.swarm.folder import runs
-    from bridge.swarm.project import open_project
-    from bridge.swarm.record import read_swarm
-    from bridge.swarm.status import shown
+    from bridge.loop.swarm.folder import runs
+    from bridge.loop.swarm.project import open_project
+    from bridge.loop.swarm.record import read_swarm
+    from bridge.loop.swarm.status import shown
 
     with guarded():
         swarms = open_project(project_folder(project)).swarms
@@ -331,13 +331,13 @@ def report(*, run_name: str | None, project: str | None, kind: str, output: str 
     With a time line per worker. Read from the swarm's record and from git; nothing is written but --output. A
     task's own loop, turn by turn: ralph-bridge report --project TREE.
     """
-    from bridge.report import swarm_formats
-    from bridge.report.swarm import read_swarm_report
+    from bridge.loop.swarm import report_formats
+    from bridge.loop.swarm.report import read_swarm_report
 
     with guarded():
         opened, known, folder = _found(run_name, project)
         found = read_swarm_report(opened, known, folder, time.time())
-        write_report(swarm_formats.FORMATS[kind](found), output)
+        write_report(report_formats.FORMATS[kind](found), output)
 
 
 @swarm.command("clean")
@@ -348,9 +348,9 @@ def clean(*, run_name: str | None, project: str | None) -> int:
 
     Exit codes: 0 nothing is left of these swarms, 1 something stays.
     """
-    from bridge.swarm.cleaning import clean as cleaned
-    from bridge.swarm.folder import find_run, runs
-    from bridge.swarm.project import open_project
+    from bridge.loop.swarm.cleaning import clean as cleaned
+    from bridge.loop.swarm.folder import find_run, runs
+    from bridge.loop.swarm.project import open_project
 
     with guarded():
         opened = open_project(project_folder(project))
@@ -374,7 +374,7 @@ def _ended_in_order() -> AbstractContextManager[None]:
 
 def _executor(given: dict[str, Any], jobs: int) -> AbstractContextManager[Executor | None]:
     """What the options of `executor_option` and those below it ask for; taken out of a command's parameters."""
-    from bridge.swarm.executors import opened
+    from bridge.loop.swarm.executors import opened
 
     return opened(given.pop("executor"), jobs, given.pop("hub"), insecure=given.pop("insecure"))
 
@@ -401,8 +401,8 @@ def _run_options(context: click.Context) -> dict[str, Any]:
 
 
 def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[Task] | None:
-    from bridge.records import read_text
-    from bridge.tasks.listed import from_lines, from_yaml
+    from bridge.base.records import read_text
+    from bridge.loop.tasks.listed import from_lines, from_yaml
 
     if name is None:
         text = opened.plan_text()
@@ -422,16 +422,16 @@ def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[
 
 
 def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
-    from bridge.swarm.status import shown
+    from bridge.loop.swarm.status import shown
 
     _, known, folder = _found(run_name, project)
     return shown(known, folder)
 
 
 def _found(run_name: str | None, project: str | None) -> tuple[SwarmProject, SwarmRecord, Path]:
-    from bridge.swarm.folder import find_run
-    from bridge.swarm.project import open_project
-    from bridge.swarm.record import read_swarm
+    from bridge.loop.swarm.folder import find_run
+    from bridge.loop.swarm.project import open_project
+    from bridge.loop.swarm.record import read_swarm
 
     opened = open_project(project_folder(project))
     folder = find_run(opened.swarms, run_name)

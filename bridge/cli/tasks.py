@@ -14,12 +14,12 @@ from bridge.cli._help import Group, completes, json_option
 from bridge.cli._options import filter_options, project_folder, project_option, taken_filters
 from bridge.cli._output_file import check_target, write_output
 from bridge.cli._terminal import print_json, say, show
-from bridge.tasks import open_source
-from bridge.tasks.model import Asked
-from bridge.tasks.order import ordered
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.model import Asked
+from bridge.loop.tasks.order import ordered
 
 if TYPE_CHECKING:
-    from bridge.tasks.model import Task
+    from bridge.loop.tasks.model import Task
 
 
 @click.group(cls=Group)
@@ -75,7 +75,7 @@ def import_tasks(*, source: str, form: str, output: str | None, project: str | N
     A file that is there is not overwritten.
     """
     from bridge.errors import ConfigurationError
-    from bridge.tasks.forms import written
+    from bridge.loop.tasks.forms import written
 
     with guarded():
         if output is not None:

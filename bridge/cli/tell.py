@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge import timestamps
+from bridge.base import timestamps
+from bridge.base.files import confine
+from bridge.base.git.ignore import keep_out
+from bridge.base.wording import one_line, plural
 from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import say, show
 from bridge.errors import ConfigurationError
-from bridge.files import confine
-from bridge.git.ignore import keep_out
-from bridge.loop.inbox import LONGEST, Inbox
-from bridge.setups import PLAIN
-from bridge.wording import one_line, plural
+from bridge.loop.engine.inbox import LONGEST, Inbox
+from bridge.loop.setups import PLAIN
 
 if TYPE_CHECKING:
-    from bridge.setups.overview import LoopPlace
+    from bridge.loop.setups.overview import LoopPlace
 
 
 @click.command()
@@ -63,7 +63,7 @@ def _stdin() -> str:
 
 
 def _running(loop: LoopPlace) -> bool:
-    from bridge.loop.lock import standing
+    from bridge.loop.engine.lock import standing
 
     return standing(loop.state).running
 
@@ -111,8 +111,8 @@ def _resume(loop: LoopPlace) -> int:
 
 
 def _skip(loop: LoopPlace) -> int:
-    from bridge.records import read_text
-    from bridge.tasks.boxes import PlanFormat
+    from bridge.base.records import read_text
+    from bridge.loop.tasks.boxes import PlanFormat
 
     if not _running(loop):
         return _no_loop()

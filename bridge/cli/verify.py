@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.resources import likely
+from bridge.base.wording import duration, plural
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._output_file import check_target
 from bridge.cli._terminal import Style, in_job, message, say, steer, write
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
-from bridge.resources import likely
 from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
 from bridge.verify.reports import FORMATS, ReportOptions, printable, shown
-from bridge.wording import duration, plural
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -190,8 +190,8 @@ def _consume(
 
 
 def _save(name: str, text: str) -> None:
+    from bridge.base.files import root_of_output, stays_inside, write_atomic
     from bridge.errors import ProjectUnusable
-    from bridge.files import root_of_output, stays_inside, write_atomic
 
     root = root_of_output(name)
     if os.path.islink(name) and not stays_inside(name, root=root):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, say, show, write_text
 from bridge.cli.status import ending, looking, standing, status_lines, why_waiting
-from bridge.wording import tame
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.setups.overview import LoopPlace
+    from bridge.loop.setups.overview import LoopPlace
 
 
 _PATIENCE = 5.0
@@ -51,7 +51,7 @@ def watch(*, setup_name: str | None, project: str | None, every: bool, once: boo
 
 def _all(interval: float, *, once: bool) -> int:
     """Show every loop of this machine; off a terminal a line for each, and again when it has come further."""
-    from bridge.report.live import running_loops
+    from bridge.loop.report.live import running_loops
 
     if _lively() and not once:
         return _view(None, interval)
@@ -86,8 +86,8 @@ def _view(loop: LoopPlace | None, interval: float) -> int:
 
 
 def _once(loop: LoopPlace) -> int:
-    from bridge.report.live import AgentText
-    from bridge.setups.overview import overview
+    from bridge.loop.report.live import AgentText
+    from bridge.loop.setups.overview import overview
 
     now = time.time()
     seen = overview(loop, now)
@@ -97,7 +97,7 @@ def _once(loop: LoopPlace) -> int:
 
 
 def _follow(folder: Path, name: str | None, interval: float) -> int:
-    from bridge.setups.overview import overview
+    from bridge.loop.setups.overview import overview
 
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     patience = time.monotonic() + _PATIENCE
@@ -120,8 +120,8 @@ def _follow(folder: Path, name: str | None, interval: float) -> int:
 
 def _in_lines(loop: LoopPlace, seen: dict[str, Any], interval: float) -> dict[str, Any]:
     """Follow a loop in lines; gives the overview at its end."""
-    from bridge.report.live import AgentText
-    from bridge.setups.overview import overview
+    from bridge.loop.report.live import AgentText
+    from bridge.loop.setups.overview import overview
 
     text, shown = AgentText(loop), ""
     while True:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from bridge.base.resources import os_text
+from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group
 from bridge.cli._options import (
@@ -24,18 +26,16 @@ from bridge.cli._options import (
 )
 from bridge.cli._terminal import Style, print_json, say, show, write
 from bridge.errors import ConfigurationError
-from bridge.loop.caps import VARIABLES
-from bridge.resources import os_text
-from bridge.sandbox.recovery import look_behind
-from bridge.setups.wiggum.breaker import Reaction, WiggumBreakerSettings
-from bridge.wording import tame
+from bridge.loop.engine.caps import VARIABLES
+from bridge.loop.sandbox.recovery import look_behind
+from bridge.loop.setups.wiggum.breaker import Reaction, WiggumBreakerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bridge.setups.wiggum.checkpoints import Checkpoint
-    from bridge.setups.wiggum.files import Layout
-    from bridge.setups.wiggum.install import InstalledFile
+    from bridge.loop.setups.wiggum.checkpoints import Checkpoint
+    from bridge.loop.setups.wiggum.files import Layout
+    from bridge.loop.setups.wiggum.install import InstalledFile
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _local = click.option("--local", is_flag=True, help="Use settings.local.json, which isn't shared.")
@@ -69,7 +69,7 @@ def _shown(as_json: bool, document: dict[str, Any], lines: Iterable[str]) -> int
 
 
 def _layout(project: str | None, **how: Any) -> Layout:
-    from bridge.setups.wiggum.files import Layout
+    from bridge.loop.setups.wiggum.files import Layout
 
     return Layout(project_folder(project, **how))
 
@@ -152,8 +152,8 @@ def status(*, project: str | None, as_json: bool) -> int:
     Exit codes: 0 shown, also when there is no loop; 2 its state can't be read.
     """
     from bridge.cli.status import status_lines
-    from bridge.setups.overview import overview, the_loop
-    from bridge.setups.wiggum import files
+    from bridge.loop.setups.overview import overview, the_loop
+    from bridge.loop.setups.wiggum import files
 
     now, layout = time.time(), _layout(project)
     seen = overview(the_loop(layout.project, "wiggum"), now)
@@ -177,7 +177,7 @@ def stop(*, project: str | None, as_json: bool, now: bool) -> int:
 
     The exit code is 0, also when there is nothing to stop.
     """
-    from bridge.setups.wiggum.controls import stop as ask
+    from bridge.loop.setups.wiggum.controls import stop as ask
 
     result = ask(_layout(project), at_once=now)
     return _shown(as_json, {"stopped": result.stopped, "message": result.message}, [result.message])
@@ -191,7 +191,7 @@ def reset(*, project: str) -> int:
 
     The next start goes on with the loop; the first turn with progress closes the circuit.
     """
-    from bridge.setups.wiggum.controls import reset as reset_breaker
+    from bridge.loop.setups.wiggum.controls import reset as reset_breaker
 
     write(f"{reset_breaker(_layout(project))}\n")
     return 0
@@ -204,10 +204,10 @@ def reset(*, project: str) -> int:
 @guarded()
 def checkpoints(*, project: str | None, as_json: bool, everything: bool) -> int:
     """List the checkpoints, oldest first."""
-    from bridge.git.repository import find_repository
-    from bridge.setups.wiggum import files
-    from bridge.setups.wiggum.checkpoints import listed
-    from bridge.setups.wiggum.files import FILES
+    from bridge.base.git.repository import find_repository
+    from bridge.loop.setups.wiggum import files
+    from bridge.loop.setups.wiggum.checkpoints import listed
+    from bridge.loop.setups.wiggum.files import FILES
 
     layout = _layout(project)
     state = files.latest_state(layout)
@@ -229,7 +229,7 @@ def restore(*, number: int, project: str | None, as_json: bool, run: str | None)
     HEAD stays; the difference is left for you to look at and commit. What was there before is kept in a
     commit of its own, whose name is shown. Untracked files and progress.txt stay.
     """
-    from bridge.setups.wiggum.controls import restore_checkpoint
+    from bridge.loop.setups.wiggum.controls import restore_checkpoint
 
     done = restore_checkpoint(_layout(project), number, run)
     document = {"checkpoint": asdict(done.checkpoint), "saved": done.saved, "changed": done.changed}
@@ -250,7 +250,7 @@ def install_hook(*, project: str | None, local: bool, command: str | None, force
 
     All else in the settings stays byte for byte. May be repeated.
     """
-    from bridge.setups.wiggum.install import install, is_ours
+    from bridge.loop.setups.wiggum.install import install, is_ours
 
     wanted = os_text(command) if command else None
     if wanted and not is_ours(wanted):
@@ -265,7 +265,7 @@ def install_hook(*, project: str | None, local: bool, command: str | None, force
 @guarded()
 def uninstall_hook(*, project: str | None, local: bool) -> int:
     """Take the Stop hook and the /ralph command out again."""
-    from bridge.setups.wiggum.install import uninstall
+    from bridge.loop.setups.wiggum.install import uninstall
 
     _show(uninstall(_layout(project).project, local=local))
     return 0

@@ -1,1 +1,1 @@
-"""The autonomous loop: pure decisions, and a thin runner around them."""
+"""The loop: one turn, its box, the engine and its stages, kinds of setup, tasks, swarm, report."""

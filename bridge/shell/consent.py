@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bridge import resources
+from bridge.base import resources
 from bridge.errors import ProjectCodeNotRun
 
 if TYPE_CHECKING:

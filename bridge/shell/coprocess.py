@@ -27,10 +27,10 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from bridge.base.process import guardian, stopping
+from bridge.base.process.ladder import Watch, end_session, send
+from bridge.base.process.table import members
 from bridge.errors import ShellStartFailed
-from bridge.process import guardian, stopping
-from bridge.process.ladder import Watch, end_session, send
-from bridge.process.table import members
 from bridge.shell import environment, protocol
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.process.secrets import without_secrets
+from bridge.base.process.secrets import without_secrets
 from bridge.shell import protocol
 
 if TYPE_CHECKING:

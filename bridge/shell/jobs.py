@@ -23,9 +23,9 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
 
-from bridge.process import guardian, stopping
-from bridge.process.ladder import Watch, send
-from bridge.process.table import of_job
+from bridge.base.process import guardian, stopping
+from bridge.base.process.ladder import Watch, send
+from bridge.base.process.table import of_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

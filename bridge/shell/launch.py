@@ -9,8 +9,8 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING
 
-from bridge.process import guardian
-from bridge.process.table import members
+from bridge.base.process import guardian
+from bridge.base.process.table import members
 from bridge.shell import protocol
 from bridge.shell.environment import host_has
 from bridge.shell.jobs import Job, JobDescriptors, JobProcesses

@@ -13,6 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+from bridge.base.log import logger
+from bridge.base.process import guardian
+from bridge.base.process.ask import outside
 from bridge.errors import (
     HookExited,
     HookInterrupted,
@@ -23,9 +26,6 @@ from bridge.errors import (
     ShellStartFailed,
     ValueNotAccepted,
 )
-from bridge.log import logger
-from bridge.process import guardian
-from bridge.process.ask import outside
 from bridge.shell import protocol
 from bridge.shell.coprocess import Coprocess, Died, Flooded, Interrupted, TimedOut, private
 

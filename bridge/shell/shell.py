@@ -7,8 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.options import check_options, in_units
 from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
-from bridge.options import check_options, in_units
 from bridge.shell import consent, protocol, script, values
 from bridge.shell.environment import Start
 from bridge.shell.session import DEFAULT_TIMEOUT, UNSET, BashSession, find_bash

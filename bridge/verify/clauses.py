@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge import resources
-from bridge.contract import agent_contract, driver_contract, provider_contract
-from bridge.contract.scripts import provider_of
+from bridge.base import resources
 from bridge.errors import ConfigurationError
+from bridge.scripts.contract import agent_contract, driver_contract, provider_contract
+from bridge.scripts.contract.scripts import provider_of
 from bridge.verify import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from bridge.contract import Answer, Contract, Hook
+    from bridge.scripts.contract import Answer, Contract, Hook
     from bridge.verify.registry import Check
 
 _ANSWERED: Mapping[tuple[Answer, ...], tuple[str, ...]] = {

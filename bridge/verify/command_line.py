@@ -11,12 +11,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.clis import find_cli
+from bridge.base.clis import find_cli
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from bridge.help_text import Taken
+    from bridge.scripts.help_text import Taken
 
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _WITH_VALUE = re.compile(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)

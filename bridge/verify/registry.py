@@ -30,7 +30,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from bridge import resources
+from bridge.base import resources
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.verify.model import Finding, Harm, Severity
 

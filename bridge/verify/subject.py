@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from bridge.contract import agent_contract, driver_contract, provider_contract
-from bridge.contract.scripts import kind_of, names_in, provider_of
+from bridge.base.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.errors import BridgeError
-from bridge.process.ask import NOT_STARTED, TOO_LONG, ask
+from bridge.scripts.contract import agent_contract, driver_contract, provider_contract
+from bridge.scripts.contract.scripts import kind_of, names_in, provider_of
 from bridge.shell import script
 from bridge.verify.budget import Budget
 from bridge.verify.facts import Effects, facts_of, read
@@ -20,7 +20,7 @@ from bridge.verify.facts import Effects, facts_of, read
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from bridge.contract import Contract
+    from bridge.scripts.contract import Contract
     from bridge.verify.facts import Facts, Reading
     from bridge.verify.model import Kind
     from bridge.verify.probe.agent import AgentProbe

@@ -13,9 +13,10 @@ import psutil
 import pytest
 from pytest_bdd import given, parsers, scenarios, then, when
 
-from bridge import Adapter, resources
+from bridge import Adapter
 from bridge.adapters.registry import load_file
 from bridge.adapters.testing import AdapterReport, run_tests
+from bridge.base import resources
 from bridge.errors import BridgeError, IncompleteInput
 
 if TYPE_CHECKING:

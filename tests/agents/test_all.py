@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.contract import agent_contract
+from bridge.scripts.contract import agent_contract
 from bridge.verify.recordings import BAD_LINES, recordings_of
 from tests.agents import samples
 from tests.agents.samples import AGENTS, FOLDER

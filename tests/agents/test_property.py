@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.stream.jq import Filter
+from bridge.scripts.stream.jq import Filter
 from tests.agents import samples
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
-from bridge.contract import driver_contract
+from bridge.base import resources
+from bridge.scripts.contract import driver_contract
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Project

@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from bridge.adapters.integration import BUILTIN
-from bridge.setups import KINDS
+from bridge.loop.setups import KINDS
 from bridge.verify import registry
 from tests import command
 from tests.conftest import listed
@@ -148,10 +148,10 @@ def test_what_is_offered(prepared: Project) -> None:
 
 
 @pytest.mark.parametrize(("words", "not_needed"), [
-    ("ver", "bridge.verify bridge.setups bridge.shell bridge.contract yaml rich textual"),
-    ("inspect cod", "bridge.shell bridge.driver bridge.agent bridge.verify yaml rich textual"),
+    ("ver", "bridge.verify bridge.loop.setups bridge.shell bridge.scripts.contract yaml rich textual"),
+    ("inspect cod", "bridge.shell bridge.scripts.driver bridge.scripts.agent bridge.verify yaml rich textual"),
     ("explain RB1", "bridge.shell bridge.verify.checks tree_sitter yaml rich textual"),
-    ("run --driver cod", "bridge.driver bridge.agent bridge.verify yaml rich textual"),
+    ("run --driver cod", "bridge.scripts.driver bridge.scripts.agent bridge.verify yaml rich textual"),
 ])  # fmt: skip
 def test_asking_imports_little(words: str, not_needed: str, tmp_path: Path) -> None:
     code = "import sys, atexit\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.clis import shipped_drivers
-from bridge.demo.project import make_project
-from bridge.demo.standin import CLIS
+from bridge.base.clis import shipped_drivers
+from bridge.loop.demo.project import make_project
+from bridge.loop.demo.standin import CLIS
 from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def test_what_claude_refuses(stand_in: tuple[Path, dict[str, str], str], argumen
 
 def test_the_stand_in_needs_the_standard_library_only(tmp_path: Path) -> None:
     source = tmp_path / "standin.py"
-    from bridge.demo import standin
+    from bridge.loop.demo import standin
 
     shutil.copy(standin.__file__, source)
     done = subprocess.run(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from bridge.git.ignore import ignore
+from bridge.base.git.ignore import ignore
 from tests.cli.conftest import Project
 from tests.machine import mostly_slow
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.cli.app import run_app
-from bridge.contract import agent_contract, driver_contract, provider_contract
+from bridge.scripts.contract import agent_contract, driver_contract, provider_contract
 from tests.cli.engine import engine
 
 if TYPE_CHECKING:

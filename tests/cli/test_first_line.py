@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
-from bridge.sandbox.own import unrestricted
-from bridge.setups.diagnosis import checks
-from bridge.setups.plain.doctor import BlankCase
+from bridge.base import resources
+from bridge.loop.sandbox.own import unrestricted
+from bridge.loop.setups.diagnosis import checks
+from bridge.loop.setups.plain.doctor import BlankCase
 from tests.command import MAIN
 from tests.terminal import Terminal
 

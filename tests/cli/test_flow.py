@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from bridge import resources
+from bridge.base import resources
 from bridge.cli._flow import Flow, Page, rows_to_write
 from bridge.cli._view import Screen
 from tests.cli.terminal import Terminal

@@ -39,11 +39,11 @@ from bridge.cli._terminal import harmless, message, say, show, write
 from bridge.cli._view import Screen, view
 from bridge.cli._wiggum_start import _WiggumRenderer
 from bridge.cli.ralph_loop import _SessionRenderer
-from bridge.loop.events import DenialHelp, LoopEvent, OutputText
-from bridge.setups.dot_ralph.policy import FolderState
-from bridge.setups.wiggum.outer import OuterState
-from bridge.swarm.status import shown
-from bridge.turn.tool import HookText
+from bridge.loop.engine.events import DenialHelp, LoopEvent, OutputText
+from bridge.loop.setups.dot_ralph.policy import FolderState
+from bridge.loop.setups.wiggum.outer import OuterState
+from bridge.loop.swarm.status import shown
+from bridge.loop.turn.tool import HookText
 from bridge.verify.model import Event as VerifyEvent
 from bridge.verify.reports import FORMATS, ReportOptions
 from tests.command import MAIN
@@ -76,7 +76,7 @@ def unfit(text: str) -> list[str]:
 @cache
 def modules() -> tuple[types.ModuleType, ...]:
     names = [each.name for each in pkgutil.walk_packages(bridge.__path__, "bridge.")]
-    programs = ("bridge.__main__", "bridge.demo.standin", "bridge.verify.gherkin")
+    programs = ("bridge.__main__", "bridge.loop.demo.standin", "bridge.verify.gherkin")
     return tuple(importlib.import_module(name) for name in names if not name.startswith(programs))
 
 
@@ -256,7 +256,7 @@ def test_no_finding_does(report: str) -> None:
 
 
 def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from bridge.swarm.record import SwarmRecord
+    from bridge.loop.swarm.record import SwarmRecord
 
     seen = shown(dataclasses.replace(made(SwarmRecord), end=HOSTILE), tmp_path)
     with screen(monkeypatch) as found:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.contract import driver_contract
+from bridge.scripts.contract import driver_contract
 
 if TYPE_CHECKING:
-    from bridge.clis import DriverCapabilities
+    from bridge.base.clis import DriverCapabilities
     from tests.cli.conftest import Project
 
 DRIVERS = list(driver_contract().drivers.values())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.setups import KINDS
+from bridge.loop.setups import KINDS
 from tests.command import run as ralph_bridge
 from tests.machine import mostly_slow
 from tests.test_loop import ROOT, Project, make, surroundings, until

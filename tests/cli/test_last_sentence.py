@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bridge.cli._view import Bottom
-from bridge.loop.events import CheckEnded, CheckStarted, IterationStarted, OutputText, RunProgress
-from bridge.loop.logs import LiveLog, last_words
-from bridge.loop.state import LoopState
-from bridge.turn.check import Checked
-from bridge.turn.progress import last_sentence
+from bridge.loop.engine.events import CheckEnded, CheckStarted, IterationStarted, OutputText, RunProgress
+from bridge.loop.engine.logs import LiveLog, last_words
+from bridge.loop.engine.state import LoopState
+from bridge.loop.turn.check import Checked
+from bridge.loop.turn.progress import last_sentence
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from bridge import resources, scaffold
-from bridge.contract import driver_contract
+from bridge.base import resources
+from bridge.scripts.contract import driver_contract
+from bridge.verify import scaffold
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Project

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Project

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from bridge.loop.logs import Follower, shown_text
+from bridge.loop.engine.logs import Follower, shown_text
 from tests.setups.bmalph.agents import Agent, heard, let_go
 from tests.setups.bmalph.conftest import installed, looping, project
 

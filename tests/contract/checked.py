@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from bridge.clis import (
+from bridge.base.clis import (
     Adapter,
     Believed,
     Calls,
@@ -16,7 +16,8 @@ from bridge.clis import (
     OwnSandbox,
     OwnWords,
 )
-from bridge.contract import (
+from bridge.errors import ConfigurationError
+from bridge.scripts.contract import (
     Absent,
     Argument,
     Contract,
@@ -27,7 +28,6 @@ from bridge.contract import (
     RecoveryStep,
     contract_of,
 )
-from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.contract import agent_contract
 from bridge.errors import ConfigurationError
+from bridge.scripts.contract import agent_contract
 from tests.contract.checked import checked
 
 CONTRACT = agent_contract()
@@ -18,7 +18,7 @@ CONTRACT = agent_contract()
 
 @pytest.fixture
 def data() -> Any:
-    file = Path(__file__).parents[2] / "bridge" / "contract" / "agent.yaml"
+    file = Path(__file__).parents[2] / "bridge" / "scripts" / "contract" / "agent.yaml"
     return copy.deepcopy(yaml.safe_load(file.read_text()))
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bridge
-from bridge import resources
-from bridge.clis import cli_of_script, find_cli, known_clis, program_of_package, shipped_drivers
+from bridge.base import resources
+from bridge.base.clis import cli_of_script, find_cli, known_clis, program_of_package, shipped_drivers
 from bridge.errors import ConfigurationError
-from bridge.stream.events import FAMILIES
+from bridge.scripts.stream.events import FAMILIES
 from tests.contract.checked import checked_clis
 from tests.contract.test_json import clis
 
@@ -22,15 +22,20 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(bridge.__file__).parent
 MAY_NAME = (
-    *("stream/", "rehearsal/", "demo/standin.py", "setups/wiggum/transcript.py"),  # readers, and rehearsals
+    *(
+        "scripts/stream/",
+        "verify/rehearsal/",
+        "loop/demo/standin.py",
+        "loop/setups/wiggum/transcript.py",
+    ),  # readers, and rehearsals
     "adapters/",  # a terminal has a cursor
-    "clis/",
+    "base/clis/",
 )
-CLAUDE = ("setups/", "verify/checks/")
+CLAUDE = ("loop/setups/", "verify/checks/")
 """Originals that call one CLI, and rules that the contract has for its driver alone."""
 RECORDINGS = {("verify/checks/driver_live.py", "cursor")}
 """Recordings of an output family, by their names."""
-CONTROLLERS = {("setups/snarktank/job.py", "amp")}
+CONTROLLERS = {("loop/setups/snarktank/job.py", "amp")}
 """CLIs for which an original has a prompt of its own."""
 
 

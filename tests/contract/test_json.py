@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-import bridge.clis
-import bridge.contract
+import bridge.base.clis
+import bridge.scripts.contract
 from tests.contract.checked import checked, checked_clis
 
-FOLDER = Path(bridge.contract.__file__).parent
-CLIS = Path(bridge.clis.__file__).parent
+FOLDER = Path(bridge.scripts.contract.__file__).parent
+CLIS = Path(bridge.base.clis.__file__).parent
 KINDS = ("driver", "agent", "provider")
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.contract import driver_contract
 from bridge.errors import ConfigurationError
+from bridge.scripts.contract import driver_contract
 from tests.contract.checked import checked
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ REQUIRED = (
 
 @pytest.fixture
 def data() -> Any:
-    return copy.deepcopy(yaml.safe_load((ROOT / "bridge" / "contract" / "driver.yaml").read_text()))
+    return copy.deepcopy(yaml.safe_load((ROOT / "bridge" / "scripts" / "contract" / "driver.yaml").read_text()))
 
 
 def bash(driver: str, snippet: str) -> subprocess.CompletedProcess[str]:
@@ -211,5 +211,5 @@ def test_contract_can_not_be_changed() -> None:
 
 
 def test_importing_the_model_does_not_load_yaml() -> None:
-    script = "import sys, bridge.contract; sys.exit('yaml' in sys.modules)"
+    script = "import sys, bridge.scripts.contract; sys.exit('yaml' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT, timeout=30)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge import resources
-from bridge.contract import driver_contract, provider_contract
-from bridge.contract.scripts import kind_of, kind_of_file, provider_of
+from bridge.base import resources
 from bridge.errors import ConfigurationError
+from bridge.scripts.contract import driver_contract, provider_contract
+from bridge.scripts.contract.scripts import kind_of, kind_of_file, provider_of
 from tests.contract.checked import checked
 
 CONTRACT = provider_contract()
@@ -20,7 +20,7 @@ CONTRACT = provider_contract()
 
 @pytest.fixture
 def data() -> Any:
-    file = Path(__file__).parents[2] / "bridge" / "contract" / "provider.yaml"
+    file = Path(__file__).parents[2] / "bridge" / "scripts" / "contract" / "provider.yaml"
     return copy.deepcopy(yaml.safe_load(file.read_text()))
 
 

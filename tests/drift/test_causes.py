@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bridge.drift import _as_known
-from bridge.drift.drivers import _answer
-from bridge.drift.known import locate_hooks
-from bridge.drift.report import DriftFinding, DriftStatus, failed, passed, warning
-from bridge.drift.runs import CliRun, both_ends, complaint
-from bridge.help_text import option_errors, read_help
-from bridge.process.argv import resolve
-from bridge.resources import shipped
+from bridge.base.process.argv import resolve
+from bridge.base.resources import shipped
+from bridge.scripts.help_text import option_errors, read_help
+from bridge.verify.drift import _as_known
+from bridge.verify.drift.drivers import _answer
+from bridge.verify.drift.known import locate_hooks
+from bridge.verify.drift.report import DriftFinding, DriftStatus, failed, passed, warning
+from bridge.verify.drift.runs import CliRun, both_ends, complaint
 from bridge.verify.facts import facts_of
 from tests.cli.conftest import Project, project
 

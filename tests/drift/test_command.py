@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bridge.rehearsal.sandbox import missing
+from bridge.verify.rehearsal.sandbox import missing
 from tests.cli.conftest import Project, project
 
 __all__ = ["project"]

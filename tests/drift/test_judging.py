@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.drift.drivers import compare_tools
-from bridge.drift.report import DriftStatus
-from bridge.drift.runs import CliRun
+from bridge.verify.drift.drivers import compare_tools
+from bridge.verify.drift.report import DriftStatus
+from bridge.verify.drift.runs import CliRun
 
 
 def run(*events: object, tools: tuple[str, ...] = ()) -> CliRun:

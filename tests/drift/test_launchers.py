@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.drift.commands import commands_in_text, program_in
+from bridge.verify.drift.commands import commands_in_text, program_in
 from bridge.verify.facts import facts_of
 
 OWN = ["claude", "-p", "do it"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bridge.drift.known import (
+from bridge.verify.drift.known import (
     compare_events,
     event_kinds,
     is_newer,
@@ -15,8 +15,8 @@ from bridge.drift.known import (
     recorded_facts,
     recorded_kinds,
 )
-from bridge.drift.report import DriftFinding, DriftReport, failed, limit, markdown, passed, skipped, warning
-from bridge.rehearsal.homes import CLIS
+from bridge.verify.drift.report import DriftFinding, DriftReport, failed, limit, markdown, passed, skipped, warning
+from bridge.verify.rehearsal.homes import CLIS
 from tests.cli.conftest import Project, project
 from tests.drift.test_command import HELP
 from tests.real.capture import kinds

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.contract import driver_contract
+from bridge.scripts.contract import driver_contract
 
 if TYPE_CHECKING:
     from tests.drivers.conftest import Drivers

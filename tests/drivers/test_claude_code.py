@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.driver import Driver
+from bridge.scripts.driver import Driver
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.agent import Agent
+from bridge.scripts.agent import Agent
+from bridge.scripts.stream import COMMANDS
 from bridge.shell.environment import provide
-from bridge.stream import COMMANDS
 from bridge.verify.recordings import Recording, quoted, recordings_of
 
 if TYPE_CHECKING:

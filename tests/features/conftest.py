@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
-from bridge.contract import driver_contract
+from bridge.base import resources
+from bridge.scripts.contract import driver_contract
 from bridge.verify.gherkin.scenarios import AGENT, ONCE, PROVIDER
 from bridge.verify.gherkin.steps import CLAUSES
 from tests.features import agent_steps, driver_steps, wiggum_steps

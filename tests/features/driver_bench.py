@@ -8,10 +8,10 @@ import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.contract import driver_contract
-from bridge.driver import Driver
 from bridge.errors import BridgeError
-from bridge.session_id import recover
+from bridge.scripts.contract import driver_contract
+from bridge.scripts.driver import Driver
+from bridge.scripts.session_id import recover
 from tests.features.agent_bench import AgentBench, Filtered
 from tests.features.oracle import ArrayAfter, array_after
 from tests.skeletons import minimal_driver
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.session_id import Recovery
+    from bridge.scripts.session_id import Recovery
     from bridge.shell import Reply
 
 PROMPT = ".ralph/PROMPT.md"

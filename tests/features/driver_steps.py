@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from pytest_bdd import given, parsers, then, when
 
 from bridge import errors
-from bridge.contract import driver_contract
-from bridge.driver import Driver, find
 from bridge.errors import HookFailed
-from bridge.stream.jq import Filter
+from bridge.scripts.contract import driver_contract
+from bridge.scripts.driver import Driver, find
+from bridge.scripts.stream.jq import Filter
 from bridge.verify.recordings import recordings_of
 from tests.features.driver_bench import OUTPUT, PROMPT, Built, DriverBench, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.session_id import Recovery
+    from bridge.scripts.session_id import Recovery
     from bridge.shell import Reply
 
 

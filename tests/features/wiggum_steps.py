@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_bdd import given, parsers, then, when
 
-from bridge.setups.wiggum.progress import read_blocks
+from bridge.loop.setups.wiggum.progress import read_blocks
 from tests.command import MAIN
 from tests.setups.wiggum.project import Project, new_project
 

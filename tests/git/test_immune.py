@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bridge.base.git.immune import command_of, environment, outside, overrides, program
+from bridge.base.git.repository import Repository
 from bridge.errors import ProjectUnusable
-from bridge.git.immune import command_of, environment, outside, overrides, program
-from bridge.git.repository import Repository
 from tests.cli.conftest import Project
 
 _ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.git.ignore import keep_out
-from bridge.git.repository import Files
+from bridge.base.git.ignore import keep_out
+from bridge.base.git.repository import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

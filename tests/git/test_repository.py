@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.git.repository import Files
-from bridge.git.repository import Repository as Asked
-from bridge.git.tree import (
+from bridge.base.git.repository import Files
+from bridge.base.git.repository import Repository as Asked
+from bridge.base.git.tree import (
     FileStat,
     TreeState,
     changed_paths,
@@ -21,7 +21,7 @@ from bridge.git.tree import (
     parse_numstat,
     parse_tree,
 )
-from bridge.setups.dot_ralph.folder import is_own_state
+from bridge.loop.setups.dot_ralph.folder import is_own_state
 
 if TYPE_CHECKING:
     from pathlib import Path

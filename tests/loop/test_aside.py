@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.base.files import confine
 from bridge.errors import ProjectUnusable
-from bridge.files import confine
-from bridge.loop.aside import FOLDER, Aside
+from bridge.loop.engine.aside import FOLDER, Aside
 
 if TYPE_CHECKING:
     from pathlib import Path

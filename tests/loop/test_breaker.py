@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from bridge.setups.dot_ralph.breaker import (
+from bridge.loop.setups.dot_ralph.breaker import (
     Breaker,
     BreakerSettings,
     Circuit,
@@ -22,7 +22,7 @@ from bridge.setups.dot_ralph.breaker import (
     record,
     reset,
 )
-from bridge.setups.dot_ralph.breaker_files import read_breaker, read_history, write_breaker, write_history
+from bridge.loop.setups.dot_ralph.breaker_files import read_breaker, read_history, write_breaker, write_history
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 STAMP = "2026-11-20T14:00:00+00:00"

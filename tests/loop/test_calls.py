@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge import timestamps
-from bridge.setups.dot_ralph.files import Calls
+from bridge.base import timestamps
+from bridge.loop.setups.dot_ralph.files import Calls
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.plan import CONTEXT_LIMIT, Plan, context_for
-from bridge.loop.state import LoopState
-from bridge.loop.store import Facts
-from bridge.setups.bmalph import gates as gates_module
-from bridge.setups.bmalph.gates import (
+from bridge.loop.engine.plan import CONTEXT_LIMIT, Plan, context_for
+from bridge.loop.engine.state import LoopState
+from bridge.loop.engine.store import Facts
+from bridge.loop.setups.bmalph import gates as gates_module
+from bridge.loop.setups.bmalph.gates import (
     CommandRun,
     CustomGate,
     GateResults,
@@ -27,17 +27,17 @@ from bridge.setups.bmalph.gates import (
     results_of,
     split_gates,
 )
-from bridge.setups.bmalph.policy import BmalphOutcome
-from bridge.setups.bmalph.review import (
+from bridge.loop.setups.bmalph.policy import BmalphOutcome
+from bridge.loop.setups.bmalph.review import (
     ReviewFacts,
     findings_in,
     findings_text,
     review_context,
     review_due,
 )
-from bridge.setups.bmalph.state_files import metrics
-from bridge.stream.analysis import Analysis
-from bridge.stream.events import Usage
+from bridge.loop.setups.bmalph.state_files import metrics
+from bridge.scripts.stream.analysis import Analysis
+from bridge.scripts.stream.events import Usage
 from tests.setups.bmalph import writing
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)

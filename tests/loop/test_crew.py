@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from bridge.loop.crew import OVERLOAD_TURNS, PROBES, Crew
-from bridge.loop.outcome import Outcome
-from bridge.loop.plan import Plan
-from bridge.loop.policy import MARGIN, Decision, Verdict
-from bridge.loop.settings import Candidate, LoopSettings, Reserves
-from bridge.stream.analysis import Analysis, Limit, PermanentFailure, PermanentReason
+from bridge.loop.engine.crew import OVERLOAD_TURNS, PROBES, Crew
+from bridge.loop.engine.outcome import Outcome
+from bridge.loop.engine.plan import Plan
+from bridge.loop.engine.policy import MARGIN, Decision, Verdict
+from bridge.loop.engine.settings import Candidate, LoopSettings, Reserves
+from bridge.scripts.stream.analysis import Analysis, Limit, PermanentFailure, PermanentReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.turn.tool import Tool
+    from bridge.loop.turn.tool import Tool
 
 NOW = 1_790_000_000.0
 WELL, FAILED = Outcome(session_id="new"), Outcome(status=1, error="connection reset", is_error=True)

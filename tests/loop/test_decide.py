@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.outcome import Outcome
-from bridge.loop.plan import Plan, parse_plan
-from bridge.loop.policy import Decision, Limits, Moment, PlanPolicy, Verdict
-from bridge.loop.state import LoopState
-from bridge.session_id import is_dead_session
+from bridge.loop.engine.outcome import Outcome
+from bridge.loop.engine.plan import Plan, parse_plan
+from bridge.loop.engine.policy import Decision, Limits, Moment, PlanPolicy, Verdict
+from bridge.loop.engine.state import LoopState
+from bridge.scripts.session_id import is_dead_session
 
 OPEN = Plan(1, 3, "two")
 DONE = Plan(3, 3, None)

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.loop.plan import Plan
-from bridge.setups.bmalph.stories import collapse_plan, track
-from bridge.setups.dot_ralph.exits import (
+from bridge.loop.engine.plan import Plan
+from bridge.loop.setups.bmalph.stories import collapse_plan, track
+from bridge.loop.setups.dot_ralph.exits import (
     ExitSignals,
     exit_reason,
     read_signals,
     update_signals,
     write_signals,
 )
-from bridge.stream.analysis import Analysis
+from bridge.scripts.stream.analysis import Analysis
 
 DONE, OPEN, NO_BOXES = Plan(2, 2, None), Plan(1, 2, "b"), Plan(0, 0, None)
 COMPLETE: dict[str, Any] = {"has_completion_signal": True, "exit_signal": True}

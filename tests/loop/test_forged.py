@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.lock import FILE as LOCK
-from bridge.loop.runs import FILE, begin_run, end_leftovers, read_run
-from bridge.process.leftovers import MARK
-from bridge.process.table import environments_visible, has_open, identify
-from bridge.setups.wiggum.controls import stop
-from bridge.setups.wiggum.files import Layout
+from bridge.base.process.leftovers import MARK
+from bridge.base.process.table import environments_visible, has_open, identify
+from bridge.loop.engine.lock import FILE as LOCK
+from bridge.loop.engine.runs import FILE, begin_run, end_leftovers, read_run
+from bridge.loop.setups.wiggum.controls import stop
+from bridge.loop.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.process.table import Identity
+    from bridge.base.process.table import Identity
 
 pytestmark = pytest.mark.skipif(not environments_visible(), reason="environments can't be seen here")
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.findings import Finding, findings_in, kept, words_of
-from bridge.loop.outcome import Outcome
-from bridge.loop.plan import Plan
-from bridge.loop.policy import GO_ON, Moment, PlanPolicy, Verdict
-from bridge.loop.state import LoopState
-from bridge.setups.gates import gates_of
-from bridge.setups.options import RunOptions
-from bridge.stream.analysis import Limit
+from bridge.loop.engine.findings import Finding, findings_in, kept, words_of
+from bridge.loop.engine.outcome import Outcome
+from bridge.loop.engine.plan import Plan
+from bridge.loop.engine.policy import GO_ON, Moment, PlanPolicy, Verdict
+from bridge.loop.engine.state import LoopState
+from bridge.loop.setups.gates import gates_of
+from bridge.loop.setups.options import RunOptions
+from bridge.scripts.stream.analysis import Limit
 from tests import examples
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.git.left_open import git_dir, locks, remove_stale_locks
-from bridge.git.repository import Repository
-from bridge.loop.stages.git_lock import GitLock
-from bridge.loop.stages.ground import Ground
+from bridge.base.git.left_open import git_dir, locks, remove_stale_locks
+from bridge.base.git.repository import Repository
+from bridge.loop.engine.stages.git_lock import GitLock
+from bridge.loop.engine.stages.ground import Ground
 
 if TYPE_CHECKING:
     from pathlib import Path

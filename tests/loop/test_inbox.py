@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.base.files import confine
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.files import confine
-from bridge.loop.inbox import FOLDER, LONGEST, LONGEST_PAUSE, Inbox, words_for
-from bridge.loop.plan import Plan, parse_plan, without
+from bridge.loop.engine.inbox import FOLDER, LONGEST, LONGEST_PAUSE, Inbox, words_for
+from bridge.loop.engine.plan import Plan, parse_plan, without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ def test_no_more_wait_than_may(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ConfigurationError, match="16 messages wait"):
         inbox.send("one byte more")
     inbox.clear()
-    monkeypatch.setattr("bridge.loop.inbox.MOST", 2)
+    monkeypatch.setattr("bridge.loop.engine.inbox.MOST", 2)
     for _ in range(2):
         inbox.send("x")
     with pytest.raises(ConfigurationError, match="2 messages wait"):

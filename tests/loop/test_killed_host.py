@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bridge.process.leftovers import MARK
-from bridge.process.table import environments_visible
+from bridge.base.process.leftovers import MARK
+from bridge.base.process.table import environments_visible
 from tests.swarm.projects import until
 
 pytestmark = pytest.mark.skipif(not environments_visible(), reason="environments can't be seen here")
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 HOST = """
 import sys, time
 from pathlib import Path
-from bridge.loop.active import ActiveRun
+from bridge.loop.engine.active import ActiveRun
 project = Path(sys.argv[1])
 with ActiveRun(project / "state", project, command=["x"]):
     print(flush=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.loop.logs import Follower, LiveLog
-from bridge.turn.logs import Cut
+from bridge.loop.engine.logs import Follower, LiveLog
+from bridge.loop.turn.logs import Cut
 
 if TYPE_CHECKING:
     from pathlib import Path

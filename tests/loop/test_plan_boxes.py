@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bridge.loop.plan import escaped, parse_plan, unescaped, with_ticks
+from bridge.loop.engine.plan import escaped, parse_plan, unescaped, with_ticks
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.events import LoopEnded, SessionRotated
-from bridge.loop.rotation import FRESH, bound_of, parse_bound
-from bridge.loops import Loop
-from bridge.stream.events import Reader
+from bridge.loop.engine.events import LoopEnded, SessionRotated
+from bridge.loop.engine.rotation import FRESH, bound_of, parse_bound
+from bridge.loop.loops import Loop
+from bridge.scripts.stream.events import Reader
 from tests.examples import ROOT
 from tests.machine import mostly_slow
 

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ArgumentTooLong, ProgramNotFound, ProjectUnusable
-from bridge.loop.active import ActiveRun
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
-from bridge.loop.policy import Limits, Verdict
-from bridge.loop.runs import read_run
-from bridge.loop.settings import LoopSettings
-from bridge.setups.plain.opening import run_plain
-from bridge.turn.driver import DriverTool
+from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
+from bridge.loop.engine.policy import Limits, Verdict
+from bridge.loop.engine.runs import read_run
+from bridge.loop.engine.settings import LoopSettings
+from bridge.loop.setups.plain.opening import run_plain
+from bridge.loop.turn.driver import DriverTool
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from bridge.turn.tool import Command, Event, TurnRequest, TurnResult
+    from bridge.loop.turn.tool import Command, Event, TurnRequest, TurnResult
 
 # Prints, per run, the lines of the next file in `script/`; `status:N` ends it, `run:CODE` is executed.
 CLI = """
@@ -355,7 +355,7 @@ def test_a_filter_that_shows_nothing_leaves_the_answer(project: Path, program: s
 
 
 def test_a_filter_that_never_ends_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.turn.driver._SLOWEST_LINE", 0.5)
+    monkeypatch.setattr("bridge.loop.turn.driver._SLOWEST_LINE", 0.5)
     script(project, text("the answer") + status("true") + STOP)
     events = loop(project, FakeDriver(filter='def f: f; if .type == "text" then f else "shown" end'))
     assert "took longer than 0.5 s" in "".join(event.text for event in events if isinstance(event, Notice))

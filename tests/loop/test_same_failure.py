@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bridge.loop.outcome import Outcome, build_outcome
-from bridge.loop.policy import GO_ON, Decision, Limits, Verdict
-from bridge.loop.standstill import NOT_READY, SAME, Standstill
-from bridge.stream.analysis import Analyzer
-from bridge.turn.tool import TurnLogs, TurnRequest, TurnResult
+from bridge.loop.engine.outcome import Outcome, build_outcome
+from bridge.loop.engine.policy import GO_ON, Decision, Limits, Verdict
+from bridge.loop.engine.standstill import NOT_READY, SAME, Standstill
+from bridge.loop.turn.tool import TurnLogs, TurnRequest, TurnResult
+from bridge.scripts.stream.analysis import Analyzer
 
 ROOT = Outcome(status=1, error="--dangerously-skip-permissions cannot be used with root/sudo", said=False)
 GONE = Outcome(status=127, error="env: 'node': No such file or directory", said=False)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pytest_bdd import given, parsers, scenarios, then, when
 
-from bridge import resources
-from bridge.process.leftovers import marked
+from bridge.base import resources
+from bridge.base.process.leftovers import marked
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.agents import Agent, heard
 from tests.setups.bmalph.conftest import installed, looping, project

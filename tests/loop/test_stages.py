@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.loop import runner, stages
-from bridge.loop.events import IterationEnded, LoopEnded, Notice
-from bridge.loop.policy import Decision, Verdict
-from bridge.loop.stages.stage import Stage
+from bridge.loop.engine import runner, stages
+from bridge.loop.engine.events import IterationEnded, LoopEnded, Notice
+from bridge.loop.engine.policy import Decision, Verdict
+from bridge.loop.engine.stages.stage import Stage
 from tests.test_loop import Project, make, surroundings
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bridge.loop.context import LoopContext
-    from bridge.loop.events import LoopEvent
-    from bridge.loop.outcome import Outcome
-    from bridge.loop.stages.stage import Events, TurnReport
+    from bridge.loop.engine.context import LoopContext
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.outcome import Outcome
+    from bridge.loop.engine.stages.stage import Events, TurnReport
 
 __all__ = ["surroundings"]  # a fixture
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge import timestamps
-from bridge.loop.lock import standing
+from bridge.base import timestamps
+from bridge.loop.engine.lock import standing
 from tests.examples import SESSION
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import timestamps
-from bridge.loop.lock import standing
+from bridge.base import timestamps
+from bridge.loop.engine.lock import standing
 from tests import examples
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.setups import kinds
+from bridge.loop.setups import kinds
 from tests.examples import AGENT
 from tests.machine import NO_PROVIDER
 from tests.night.conftest import each_loop

@@ -9,7 +9,7 @@ import shutil
 import signal
 from typing import TYPE_CHECKING
 
-from bridge import timestamps
+from bridge.base import timestamps
 from tests import examples
 from tests.night.conftest import each_loop
 

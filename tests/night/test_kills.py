@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.lock import standing
+from bridge.loop.engine.lock import standing
 from tests.examples import lives, until
 
 if TYPE_CHECKING:

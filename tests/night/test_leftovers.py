@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from bridge.process import guardian
+from bridge.base.process import guardian
 from tests.examples import until
 
 if TYPE_CHECKING:

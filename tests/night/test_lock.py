@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import timestamps
+from bridge.base import timestamps
 from tests import examples
 
 if TYPE_CHECKING:

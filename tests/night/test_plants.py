@@ -1,6 +1,6 @@
 """Every file and folder that a loop touches, planted by a stranger: before a command, and by a turn of the night.
 
-Which those are is recorded at the door itself (`bridge.files`), so that none can be forgotten.
+Which those are is recorded at the door itself (`bridge.base.files`), so that none can be forgotten.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SECRET = "what belongs to the user"
 _RECORDER = """\
 import os
-import bridge.files as files
+import bridge.base.files as files
 
 located = files._located
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.lock import standing
+from bridge.loop.engine.lock import standing
 from tests.cli.conftest import _drop_right_to_read_everything
 from tests.examples import lives, until
 

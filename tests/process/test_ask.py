@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from bridge.process.ask import TOO_LONG, TOO_MUCH, ask
+from bridge.base.process.ask import TOO_LONG, TOO_MUCH, ask
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from bridge import Shell
+from bridge.base.process import guardian
 from bridge.errors import ShellStartFailed
-from bridge.process import guardian
 from tests.machine import mostly_slow
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_a_host_that_is_killed_right_after_the_fork_leaves_nothing(bash: str, tm
     code = """
 import os, signal, sys
 from bridge import Shell
-from bridge.process import guardian
+from bridge.base.process import guardian
 def watch(pid, folder=""):
     print(pid, folder, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -11,7 +11,7 @@ import pytest
 UNSHARE = ["unshare", "-pf", "--mount-proc"]
 CHILD = """
 import os, subprocess, sys, time
-from bridge.process.init import become_child_of_init
+from bridge.base.process.init import become_child_of_init
 become_child_of_init()
 for _ in range(5):
     subprocess.run(["sh", "-c", "setsid sh -c 'sleep 0.05' & exit"])

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from bridge.base.process import guardian
+from bridge.base.process.program import Graces, Program
 from bridge.errors import (
     ArgumentTooLong,
     BridgeError,
@@ -22,8 +24,6 @@ from bridge.errors import (
     ProgramNotStarted,
     ProgramTimeout,
 )
-from bridge.process import guardian
-from bridge.process.program import Graces, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,7 +91,7 @@ def test_a_line_of_five_megabytes(tmp_path: Path) -> None:
 
 
 def test_a_line_without_an_end_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.process.program._LONGEST_LINE", 100_000)
+    monkeypatch.setattr("bridge.base.process.program._LONGEST_LINE", 100_000)
     _, lines, _ = run(tmp_path, python("import sys; sys.stdout.write('x' * 5_000_000 + '\\nend')"))
     assert b"".join(lines) == b"x" * 5_000_000 + b"\nend"
     assert max(map(len, lines)) < 200_000
@@ -242,7 +242,7 @@ def test_an_exception_of_the_reader_ends_the_group(tmp_path: Path, error: type[B
 def test_ctrl_c_while_it_is_silent(tmp_path: Path) -> None:
     """A real SIGINT to a real host, sent once the program is up; the host must take the group along."""
     host = (
-        "import os, sys\nfrom bridge.process.program import Program\n"
+        "import os, sys\nfrom bridge.base.process.program import Program\n"
         "argv = ['bash', '-c', 'sleep 60 & echo $$ $!; wait']\n"
         "try:\n"
         "    with Program(argv, cwd='.', env=os.environ, stderr_path='e') as program:\n"

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bridge.process.ladder import Watch
+from bridge.base.process.ladder import Watch
 
 
 @pytest.fixture(params=["pidfd", "waitid", "reaping"])

@@ -11,16 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-import bridge.drift.known
 import bridge.verify
-from bridge.drift.known import event_kinds
-from bridge.rehearsal.homes import CLIS
-from bridge.rehearsal.scenario import ModelTurn
+import bridge.verify.drift.known
+from bridge.verify.drift.known import event_kinds
+from bridge.verify.rehearsal.homes import CLIS
+from bridge.verify.rehearsal.scenario import ModelTurn
 from tests.real.conftest import Stage, says, works
 
 FOLDER = Path(__file__).parent / "captures"
 EVENTS = Path(bridge.verify.__file__).parent / "data" / "events"
-KINDS = Path(bridge.drift.known.__file__).with_name("event_kinds.json")
+KINDS = Path(bridge.verify.drift.known.__file__).with_name("event_kinds.json")
 CLAUDE = ("claude", "--permission-mode", "bypassPermissions", "-p", "--output-format")
 LIVE = ("stream-json", "--verbose", "--include-partial-messages")
 GEMINI = ("gemini", "--approval-mode", "yolo", "--skip-trust", "--output-format")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.rehearsal.homes import PORT, environment, furnish
-from bridge.rehearsal.sandbox import RehearsalResult, missing, rehearse
-from bridge.rehearsal.scenario import ModelTurn
+from bridge.verify.rehearsal.homes import PORT, environment, furnish
+from bridge.verify.rehearsal.sandbox import RehearsalResult, missing, rehearse
+from bridge.verify.rehearsal.scenario import ModelTurn
 from tests.machine import with_containers
 
 if TYPE_CHECKING:

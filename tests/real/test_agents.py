@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from bridge.rehearsal.scenario import ModelTurn
-from bridge.resources import shipped
+from bridge.base.resources import shipped
+from bridge.verify.rehearsal.scenario import ModelTurn
 from tests.real.conftest import AGENTS, MAIN, ROOT, Stage, shown, told
 
 pytestmark = pytest.mark.real

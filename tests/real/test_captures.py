@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bridge.driver import Driver
-from bridge.git.repository import Repository
-from bridge.resources import shipped
-from bridge.session_id import recover
-from bridge.stream.analysis import Analysis, RunFacts, analyze_file
-from bridge.stream.events import read_output
-from bridge.stream.jq import Filter
+from bridge.base.git.repository import Repository
+from bridge.base.resources import shipped
+from bridge.scripts.driver import Driver
+from bridge.scripts.session_id import recover
+from bridge.scripts.stream.analysis import Analysis, RunFacts, analyze_file
+from bridge.scripts.stream.events import read_output
+from bridge.scripts.stream.jq import Filter
 from tests.cli.conftest import Project, project
 from tests.real.conftest import DRIVERS
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from bridge.base.resources import shipped
 from bridge.cli.drift import rendered
-from bridge.drift.report import DriftFinding, DriftReport
-from bridge.resources import shipped
+from bridge.verify.drift.report import DriftFinding, DriftReport
 from tests.real.conftest import AGENTS, DRIVERS, MAIN, ROOT, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1260)]

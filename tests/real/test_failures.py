@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bridge.rehearsal.scenario import ModelTurn
+from bridge.verify.rehearsal.scenario import ModelTurn
 from tests.real.conftest import QUICK, Stage, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.git.repository import Repository
-from bridge.swarm.checks import OnGitHub
-from bridge.swarm.pulls import PullRequests
-from bridge.swarm.record import SwarmRecord, TaskRecord
-from bridge.tasks import open_source
-from bridge.tasks.back import Account
-from bridge.tasks.model import Asked, Filters, Task
+from bridge.base.git.repository import Repository
+from bridge.loop.swarm.checks import OnGitHub
+from bridge.loop.swarm.pulls import PullRequests
+from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.back import Account
+from bridge.loop.tasks.model import Asked, Filters, Task
 from tests.tasks.stand_ins.gh import FIELDS, FLAGS, NEWER
 
 if TYPE_CHECKING:

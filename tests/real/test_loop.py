@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bridge.rehearsal.scenario import ModelTurn
+from bridge.verify.rehearsal.scenario import ModelTurn
 from tests.real.conftest import DRIVERS, OUTPUT, QUICK, Stage, asked, both_tasks, says, shown, told, works
 
 pytestmark = pytest.mark.real

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.rehearsal.scenario import ModelTurn
+from bridge.verify.rehearsal.scenario import ModelTurn
 from tests.real.conftest import QUICK, Stage, asked, says, told
 
 pytestmark = pytest.mark.real

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import SandboxUnavailable
-from bridge.rehearsal import sandbox
-from bridge.rehearsal.homes import PORT
-from bridge.rehearsal.sandbox import RehearsalResult, missing, rehearse
-from bridge.rehearsal.scenario import ModelTurn
+from bridge.verify.rehearsal import sandbox
+from bridge.verify.rehearsal.homes import PORT
+from bridge.verify.rehearsal.sandbox import RehearsalResult, missing, rehearse
+from bridge.verify.rehearsal.scenario import ModelTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_the_dead_are_no_leftovers(tmp_path: Path) -> None:
 HOST = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from bridge.rehearsal.sandbox import rehearse
+from bridge.verify.rehearsal.sandbox import rehearse
 rehearse(["sleep", sys.argv[3]], cwd=sys.argv[2], env={"PATH": "/usr/bin:/bin"}, folder=sys.argv[2] + "/out")
 """
 

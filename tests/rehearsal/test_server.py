@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.rehearsal.scenario import ModelTurn, as_data, turns_of
-from bridge.rehearsal.server import Server
+from bridge.verify.rehearsal.scenario import ModelTurn, as_data, turns_of
+from bridge.verify.rehearsal.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

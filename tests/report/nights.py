@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.git.tree import FileStat
-from bridge.loop.records import TurnRecord
-from bridge.report.model import Commit, Report, Run, Wait
+from bridge.base.git.tree import FileStat
+from bridge.loop.engine.records import TurnRecord
+from bridge.loop.report.model import Commit, Report, Run, Wait
 
 if TYPE_CHECKING:
-    from bridge.loop.records import Result
+    from bridge.loop.engine.records import Result
 
 _BEGAN = 1_795_300_000.0
 _ERRORS: dict[Result, str] = {

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bridge.report import html
+from bridge.loop.report import html
 from tests.chromium import browser
 from tests.report.nights import night
 

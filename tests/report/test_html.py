@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge import timestamps
+from bridge.base import timestamps
+from bridge.base.git.tree import FileStat
+from bridge.base.wording import duration
 from bridge.errors import ConfigurationError
-from bridge.git.tree import FileStat
-from bridge.report import charts, formats, html
-from bridge.report.model import Commit, Report, Run, Wait
-from bridge.report.time_line import Span, lay_out
-from bridge.wording import duration
+from bridge.loop.report import charts, formats, html
+from bridge.loop.report.model import Commit, Report, Run, Wait
+from bridge.loop.report.time_line import Span, lay_out
 from tests import chromium
 from tests.report.nights import night
 from tests.setups.conftest import setup as setup

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from bridge.loop.events import LoopEvent, RunNote, TurnRecorded
-from bridge.loop.records import TurnRecord
-from bridge.loop.store import Store
-from bridge.report import formats, html
-from bridge.report.facts import rows
-from bridge.report.model import Commit, Report, Run, commit_id, read_report, read_turn
-from bridge.setups.overview import LoopPlace
+from bridge.loop.engine.events import LoopEvent, RunNote, TurnRecorded
+from bridge.loop.engine.records import TurnRecord
+from bridge.loop.engine.store import Store
+from bridge.loop.report import formats, html
+from bridge.loop.report.facts import rows
+from bridge.loop.report.model import Commit, Report, Run, commit_id, read_report, read_turn
+from bridge.loop.setups.overview import LoopPlace
 from tests.setups.conftest import setup as setup
 
 if TYPE_CHECKING:

@@ -14,16 +14,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.process.ask import ask
-from bridge.sandbox.box import Box
-from bridge.sandbox.probes import probe
-from bridge.sandbox.settings import Wishes
+from bridge.base.process.ask import ask
+from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.probes import probe
+from bridge.loop.sandbox.settings import Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bridge.process.ask import Ran
-    from bridge.sandbox.policy import Provider
+    from bridge.base.process.ask import Ran
+    from bridge.loop.sandbox.policy import Provider
 
 _CONF = """\
 [containers]
@@ -159,7 +159,7 @@ def ordinary_user() -> Iterator[Ordinary | None]:
 
 def _runs(user: Ordinary) -> bool:
     # setpriv still starts what only root may: whether they may see it is asked behind that.
-    code = "import os, sys, bridge.loop.runner, tree_sitter_bash, yaml; os.stat(sys.argv[1])"
+    code = "import os, sys, bridge.loop.engine.runner, tree_sitter_bash, yaml; os.stat(sys.argv[1])"
     command = [*user.words, user.python, "-c", code, user.python]
     return not subprocess.run(
         command, env={**os.environ, "PYTHONPATH": user.path}, cwd="/", capture_output=True, check=False

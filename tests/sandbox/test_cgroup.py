@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import BridgeError
-from bridge.sandbox import cgroup
-from bridge.sandbox.boxed import clear
-from bridge.sandbox.containers import name_of
-from bridge.sandbox.probes import probe
+from bridge.loop.sandbox import cgroup
+from bridge.loop.sandbox.boxed import clear
+from bridge.loop.sandbox.containers import name_of
+from bridge.loop.sandbox.probes import probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.sandbox.policy import Provider
+    from bridge.loop.sandbox.policy import Provider
     from tests.sandbox.boxes import Place
 
 NO_GROUP = "no control group can be had here"

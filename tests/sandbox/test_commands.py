@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.sandbox import containers, srt
-from bridge.sandbox.boxed import Boxed, boxed
-from bridge.sandbox.policy import Policy
+from bridge.loop.sandbox import containers, srt
+from bridge.loop.sandbox.boxed import Boxed, boxed
+from bridge.loop.sandbox.policy import Policy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from bridge.loop.aside import FOLDER
-from bridge.process.ask import ask
-from bridge.sandbox import cgroup, contents
-from bridge.sandbox.box import Box
-from bridge.sandbox.probes import probe
-from bridge.sandbox.settings import Wishes
-from bridge.setups.projects import state_folders
+from bridge.base.process.ask import ask
+from bridge.loop.engine.aside import FOLDER
+from bridge.loop.sandbox import cgroup, contents
+from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.probes import probe
+from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.setups.projects import state_folders
 from tests.command import MAIN
 from tests.examples import EXAMPLES, lives, project, until
 from tests.machine import NO_BOX, NO_PROVIDER, mostly_slow
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from bridge.sandbox.policy import Provider
+    from bridge.loop.sandbox.policy import Provider
     from tests.examples import Project
 
 pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)

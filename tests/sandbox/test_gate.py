@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ProjectUnusable
-from bridge.sandbox.box import Box
-from bridge.sandbox.boxed import boxed
-from bridge.sandbox.mounts import proven, resolved
-from bridge.sandbox.names import NAMES
-from bridge.sandbox.probes import probe
-from bridge.sandbox.record import not_looked_at
-from bridge.sandbox.recovery import look_behind
-from bridge.sandbox.settings import Wishes
-from bridge.setups.boxes import _of_others, signs_of_kinds
+from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.boxed import boxed
+from bridge.loop.sandbox.mounts import proven, resolved
+from bridge.loop.sandbox.names import NAMES
+from bridge.loop.sandbox.probes import probe
+from bridge.loop.sandbox.record import not_looked_at
+from bridge.loop.sandbox.recovery import look_behind
+from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.setups.boxes import _of_others, signs_of_kinds
 from tests.cli.conftest import Project
 from tests.examples import until
 from tests.machine import NO_BOX, mostly_slow
@@ -31,8 +31,8 @@ from tests.machine import NO_BOX, mostly_slow
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.sandbox.guard import Guard
-    from bridge.sandbox.policy import Provider
+    from bridge.loop.sandbox.guard import Guard
+    from bridge.loop.sandbox.policy import Provider
     from tests.sandbox.boxes import Ordinary
 
 ATTACKS = {
@@ -243,7 +243,7 @@ def test_what_the_host_wrote_last_is_believed_behind_a_kill_and_nothing_else(pro
     if not (pid := os.fork()):
         try:
             _armed(project)
-            from bridge.files import write_atomic
+            from bridge.base.files import write_atomic
 
             write_atomic(project / ".ralph/.ralph_bridge.json", '{"by": "host"}')
             write_atomic(project / ".ralph/.ralph_bridge.crew.json", '{"by": "host"}')

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.base.git import immune
+from bridge.base.git.repository import Repository
+from bridge.base.git.tree import TreeState
+from bridge.base.process import ask as ask_module
+from bridge.base.process.ask import ask
 from bridge.errors import ProjectUnusable
-from bridge.git import immune
-from bridge.git.repository import Repository
-from bridge.git.tree import TreeState
-from bridge.process import ask as ask_module
-from bridge.process.ask import ask
-from bridge.sandbox.box import Box
-from bridge.sandbox.gitfolder import _without_password
-from bridge.sandbox.gitvalues import parse
-from bridge.sandbox.probes import probe
-from bridge.sandbox.settings import Wishes
+from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.gitfolder import _without_password
+from bridge.loop.sandbox.gitvalues import parse
+from bridge.loop.sandbox.probes import probe
+from bridge.loop.sandbox.settings import Wishes
 from tests.machine import NO_BOX, NO_PROVIDER, mostly_slow
 from tests.sandbox.boxes import usable
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from bridge.sandbox.policy import Provider
+    from bridge.loop.sandbox.policy import Provider
 
 pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
 BASH = shutil.which("bash") or ""
@@ -281,7 +281,7 @@ def test_objects_that_git_calls_broken_stay_in_and_end_the_loop(tmp_path: Path) 
 def test_more_than_can_be_taken_in_at_once_stays_in_and_ends_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.sandbox.box.MOST", 10_000)
+    monkeypatch.setattr("bridge.loop.sandbox.box.MOST", 10_000)
     made = place(tmp_path, boxed=True)
     with pytest.raises(ProjectUnusable, match=r"(?s)more than can be taken in at once .* is in (.*)/git\n  next: "):
         made.turn("head -c 50000 /dev/urandom > big; git add big; git commit -qm big")

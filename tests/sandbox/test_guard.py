@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.base.files import write_atomic
 from bridge.errors import ProjectUnusable
-from bridge.files import write_atomic
-from bridge.sandbox.believed import values
-from bridge.sandbox.box import Box
-from bridge.sandbox.probes import probe
-from bridge.sandbox.record import record_of
-from bridge.sandbox.settings import Wishes
+from bridge.loop.sandbox.believed import values
+from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.probes import probe
+from bridge.loop.sandbox.record import record_of
+from bridge.loop.sandbox.settings import Wishes
 from tests.cli.conftest import Project
 from tests.machine import NO_BOX
 

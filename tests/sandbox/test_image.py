@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.clis import known_clis
+from bridge.base.clis import known_clis
+from bridge.base.process.ask import ask
+from bridge.base.resources import shipped
 from bridge.errors import ConfigurationError
-from bridge.process.ask import ask
-from bridge.resources import shipped
-from bridge.sandbox.image import BASE, containerfile, image_name
+from bridge.loop.sandbox.image import BASE, containerfile, image_name
 from tests import command
 from tests.sandbox.boxes import image_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.clis import Cli
-    from bridge.sandbox.policy import Provider
+    from bridge.base.clis import Cli
+    from bridge.loop.sandbox.policy import Provider
     from tests.sandbox.boxes import Place
 
 INSTALLED = [cli for cli in known_clis().values() if cli.packages]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.files import write_atomic
-from bridge.process.ask import ask
-from bridge.process.program import Graces, Program
+from bridge.base.files import write_atomic
+from bridge.base.process.ask import ask
+from bridge.base.process.program import Graces, Program
 from bridge.shell.shell import Shell
 from tests import command
 from tests.command import MAIN
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-    from bridge.sandbox.policy import Provider
+    from bridge.loop.sandbox.policy import Provider
 
 CONTAINERS = ("docker", "podman")
 _LONG = f"{10**7 + os.getpid()}.25"

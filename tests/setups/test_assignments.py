@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.setups.assignments import read_assignments
+from bridge.loop.setups.assignments import read_assignments
 from tests.setups.bash_oracle import assigned_by_bash
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.caps import Caps, Tally
-from bridge.loop.records import SESSIONS, Spent, TurnRecord
-from bridge.stream.events.base import Usage
+from bridge.loop.engine.caps import Caps, Tally
+from bridge.loop.engine.records import SESSIONS, Spent, TurnRecord
+from bridge.scripts.stream.events.base import Usage
 
 if TYPE_CHECKING:
     from tests.setups.conftest import Setup

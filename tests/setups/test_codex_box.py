@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from bridge.setups.diagnosis import checks
+from bridge.loop.setups.diagnosis import checks
 
 if TYPE_CHECKING:
-    from bridge.setups.diagnosis import Case, Examined
+    from bridge.loop.setups.diagnosis import Case, Examined
 
 HOMES = ("CODEX_HOME", "HOME")
 

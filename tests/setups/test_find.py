@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.projects import project_above
+from bridge.loop.setups.projects import project_above
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.foreign import FOREIGN, below
+from bridge.loop.setups.foreign import FOREIGN, below
 from tests import command
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.events import Notice
-from bridge.loops import Loop
+from bridge.loop.engine.events import Notice
+from bridge.loop.loops import Loop
 from tests import command
 
 if TYPE_CHECKING:

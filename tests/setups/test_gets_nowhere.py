@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from bridge.loop.events import IterationEnded, LoopEnded
-from bridge.loops import Loop
-from bridge.stream.analysis import PermanentReason
+from bridge.loop.engine.events import IterationEnded, LoopEnded
+from bridge.loop.loops import Loop
+from bridge.scripts.stream.analysis import PermanentReason
 from tests.examples import SETUPS
 from tests.machine import mostly_slow
 

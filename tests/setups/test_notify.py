@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.base.process.ask import ask
+from bridge.base.process.program import Program
+from bridge.base.process.secrets import shown_words
 from bridge.errors import ConfigurationError
-from bridge.loop.notify import read_notify
-from bridge.process.ask import ask
-from bridge.process.program import Program
-from bridge.process.secrets import shown_words
+from bridge.loop.engine.notify import read_notify
 from bridge.shell import Shell
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.assignments import read_assignments
+from bridge.loop.setups.assignments import read_assignments
 from tests import command
 from tests.machine import NO_ORIGINAL
 from tests.setups.bash_oracle import assigned_by_bash, corpus

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups import KINDS
+from bridge.loop.setups import KINDS
 
 if TYPE_CHECKING:
     from tests.examples import MakeProject, Project

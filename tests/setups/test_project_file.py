@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.caps import VARIABLES
-from bridge.setups.project_file import TAKEN, project_options
+from bridge.loop.engine.caps import VARIABLES
+from bridge.loop.setups.project_file import TAKEN, project_options
 
 if TYPE_CHECKING:
     from pathlib import Path

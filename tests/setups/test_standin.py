@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.setups import standin
-from bridge.setups.standin import StandInState
+from bridge.loop.setups import standin
+from bridge.loop.setups.standin import StandInState
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import timestamps
+from bridge.base import timestamps
 from tests.examples import PATIENCE, lives, until
 
 if TYPE_CHECKING:

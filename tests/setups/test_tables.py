@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.clis import known_clis
-from bridge.json_ready import ready
-from bridge.loop import events
-from bridge.loop.events import LoopEnded, LoopEvent
-from bridge.loop.findings import Opinion
-from bridge.loop.outcome import Outcome
-from bridge.loop.plan import Plan
-from bridge.loop.policy import GO_ON
-from bridge.loop.records import NO_TURNS, TurnRecord
-from bridge.options import UNITS
-from bridge.setups import kinds
-from bridge.setups.options import OPTIONS
-from bridge.swarm.single import PullRequestSeen, WorkEnded
-from bridge.tasks.model import Task
-from bridge.tasks.series import TaskLoopEnded, TaskLoopStarted
-from bridge.turn.check import Checked
-from bridge.turn.tool import event_name
+from bridge.base.clis import known_clis
+from bridge.base.json_ready import ready
+from bridge.base.options import UNITS
+from bridge.loop.engine import events
+from bridge.loop.engine.events import LoopEnded, LoopEvent
+from bridge.loop.engine.findings import Opinion
+from bridge.loop.engine.outcome import Outcome
+from bridge.loop.engine.plan import Plan
+from bridge.loop.engine.policy import GO_ON
+from bridge.loop.engine.records import NO_TURNS, TurnRecord
+from bridge.loop.setups import kinds
+from bridge.loop.setups.options import OPTIONS
+from bridge.loop.swarm.single import PullRequestSeen, WorkEnded
+from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.series import TaskLoopEnded, TaskLoopStarted
+from bridge.loop.turn.check import Checked
+from bridge.loop.turn.tool import event_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.setups.settings import SettingKey
+    from bridge.loop.setups.settings import SettingKey
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = "<!-- a table of the code, written by `make plan` -->\n", "<!-- end of the table -->"

@@ -38,14 +38,16 @@ COMMAND_LINES = (*("ralph_loop", "wiggum", "_wiggum_start", "stop_hook"),)
 """Of the kinds that have words of their own."""
 STILL = {
     "cli/app.py": 1,  # the commands of Wiggum mode
-    "setups/__init__.py": 4,  # the dict
+    "loop/setups/__init__.py": 4,  # the dict
     "verify/gherkin/scenarios.py": 1,  # a tag of scenarios
 }
 
 
 def test_a_kind_is_named_in_its_folder_and_in_one_dict() -> None:
     found: dict[str, int] = {}
-    own = [f"cli/{name}.py" for name in COMMAND_LINES] + [f"setups/{name.replace('-', '_')}/" for name in NAMES]
+    own = [f"cli/{name}.py" for name in COMMAND_LINES] + [
+        f"loop/setups/{name.replace('-', '_')}/" for name in NAMES
+    ]
     for path in sorted((ROOT / "bridge").rglob("*.py")):
         place = path.relative_to(ROOT / "bridge").as_posix()
         if place.startswith(tuple(own)) or "_shipped" in place:

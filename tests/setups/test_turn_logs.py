@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from bridge.turn.logs import TurnLog
+from bridge.loop.turn.logs import TurnLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.sandbox.settings import Wishes
-from bridge.setups.assignments import read_assignments
-from bridge.setups.unserved import AskedBox, asked_box, refuse, requests
+from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.setups.assignments import read_assignments
+from bridge.loop.setups.unserved import AskedBox, asked_box, refuse, requests
 from tests.cli.conftest import Project
 
 if TYPE_CHECKING:

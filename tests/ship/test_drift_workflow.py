@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from bridge.drift.known import pin_of, pins
+from bridge.verify.drift.known import pin_of, pins
 from tests.command import ROOT
 from tests.drift.test_command import HELP
 from tests.ship.runner import StepsRun, run_steps

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bridge.clis import known_clis
+from bridge.base.clis import known_clis
 from bridge.errors import ConfigurationError
-from bridge.scaffold import loop_workflow
+from bridge.verify.scaffold import loop_workflow
 from tests import command
 from tests.command import ROOT
 from tests.machine import mostly_slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bridge.stream.events import Reader, read_output
+from bridge.scripts.stream.events import Reader, read_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import OutputUnreadable
-from bridge.stream.analysis import Analysis, Analyzer, RunFacts, analyze, analyze_file
+from bridge.scripts.stream.analysis import Analysis, Analyzer, RunFacts, analyze, analyze_file
 from tests.stream import samples
 
 if TYPE_CHECKING:

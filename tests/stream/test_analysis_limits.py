@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.stream.analysis import Limit, RunFacts, analyze, reset_time
-from bridge.stream.analysis.limits import find_limit
+from bridge.scripts.stream.analysis import Limit, RunFacts, analyze, reset_time
+from bridge.scripts.stream.analysis.limits import find_limit
 from tests.stream import samples
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge.stream.events import read_output
+from bridge.scripts.stream.events import read_output
 
 REFUSED = "error building bubblewrap command: app-server socket directory must be a user-owned directory\n"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.stream import documents
-from bridge.stream.documents import parse_whole
+from bridge.scripts.stream import documents
+from bridge.scripts.stream.documents import parse_whole
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=40),

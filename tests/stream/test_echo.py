@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bridge.stream.echo import Echo
+from bridge.scripts.stream.echo import Echo
 
 PROMPT = b"# Task\n\nDo the next one.\nThen say <promise>COMPLETE</promise>.\n"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.stream import documents
-from bridge.stream.events import Answer, Reader, read_output
-from bridge.stream.status import find_promise, parse_status
+from bridge.scripts.stream import documents
+from bridge.scripts.stream.events import Answer, Reader, read_output
+from bridge.scripts.stream.status import find_promise, parse_status
 from tests.stream import samples
 
 every_family = pytest.mark.parametrize("name", samples.FAMILIES)

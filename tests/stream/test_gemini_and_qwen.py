@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.session_id import is_dead_session
-from bridge.stream.analysis import Analysis, RunFacts, analyze, analyze_file
-from bridge.stream.events import Answer, Reader, read_output
+from bridge.scripts.session_id import is_dead_session
+from bridge.scripts.stream.analysis import Analysis, RunFacts, analyze, analyze_file
+from bridge.scripts.stream.events import Answer, Reader, read_output
 from tests.stream.samples import lines
 
 FOLDER = Path(__file__).parents[1] / "data" / "recordings"

@@ -1,4 +1,4 @@
-"""bridge.stream.jq against jq commands: what one line prints, byte for byte.
+"""bridge.scripts.stream.jq against jq commands: what one line prints, byte for byte.
 
 The command that comes with us has the same engine: it is there on every machine, and every input has to agree with
 it. The machine's own is asked, too, where all versions agree.
@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bridge.errors import ConfigurationError
-from bridge.stream.jq import Filter, pretty
+from bridge.scripts.stream.jq import Filter, pretty
 from tests import jqs
 from tests.machine import cases
 

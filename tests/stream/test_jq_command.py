@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ShellDied
+from bridge.scripts.stream import COMMANDS, provided_jq
 from bridge.shell import Shell
-from bridge.stream import COMMANDS, provided_jq
 from tests import jqs
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bridge.driver import Driver
-from bridge.session_id import is_dead_session
-from bridge.stream.analysis import Analysis, PermanentReason, RunFacts, analyze
-from bridge.stream.events import read_output
+from bridge.scripts.driver import Driver
+from bridge.scripts.session_id import is_dead_session
+from bridge.scripts.stream.analysis import Analysis, PermanentReason, RunFacts, analyze
+from bridge.scripts.stream.events import read_output
 
 FOLDER = Path(__file__).parents[1] / "real" / "captures"
 NOW = datetime(2026, 11, 26, 1, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridge.stream.analysis import Analysis, PermanentReason, RunFacts, analyze
+from bridge.scripts.stream.analysis import Analysis, PermanentReason, RunFacts, analyze
 from tests.stream import samples
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.setups.ralph_loop.policy import promised
-from bridge.stream.status import find_promise
+from bridge.loop.setups.ralph_loop.policy import promised
+from bridge.scripts.stream.status import find_promise
 
 TAG = "<promise>COMPLETE</promise>"
 

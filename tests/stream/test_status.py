@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.stream.status import StatusBlock, find_promise, parse_status
+from bridge.scripts.stream.status import StatusBlock, find_promise, parse_status
 
 BLOCK = """\
 ---RALPH_STATUS---

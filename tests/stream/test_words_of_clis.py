@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.outcome import Outcome, build_outcome
-from bridge.stream.analysis import Analyzer
-from bridge.turn.tool import TurnLogs, TurnRequest, TurnResult
+from bridge.loop.engine.outcome import Outcome, build_outcome
+from bridge.loop.turn.tool import TurnLogs, TurnRequest, TurnResult
+from bridge.scripts.stream.analysis import Analyzer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

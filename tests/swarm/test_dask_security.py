@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from bridge import ConfigurationError
-from bridge.swarm.executors import local_cluster, opened
+from bridge.loop.swarm.executors import local_cluster, opened
 
 if TYPE_CHECKING:
     from pathlib import Path

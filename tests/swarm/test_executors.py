@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from bridge import ConfigurationError
-from bridge.swarm.executors import opened
+from bridge.loop.swarm.executors import opened
 from tests.swarm.projects import HOLD, Project, until
 from tests.swarm.test_kills import nothing_runs, workers
 

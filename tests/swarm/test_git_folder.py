@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.git.repository import ALL_WORK, Repository
-from bridge.swarm.order import Order
-from bridge.swarm.supervisor import tree_of
-from bridge.swarm.trees import add_tree, save
+from bridge.base.git.repository import ALL_WORK, Repository
+from bridge.loop.swarm.order import Order
+from bridge.loop.swarm.supervisor import tree_of
+from bridge.loop.swarm.trees import add_tree, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import ConfigurationError
-from bridge.git.repository import Repository
-from bridge.swarm.transport import check_hub
+from bridge.base.git.repository import Repository
+from bridge.loop.swarm.transport import check_hub
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ import pytest
 
 from bridge import Swarm
 from bridge.cli.setups import run_controller
-from bridge.setups import KINDS, kinds
-from bridge.swarm import transport
-from bridge.swarm.courier import Courier
-from bridge.tasks.model import Task
+from bridge.loop.setups import KINDS, kinds
+from bridge.loop.swarm import transport
+from bridge.loop.swarm.courier import Courier
+from bridge.loop.tasks.model import Task
 from tests.machine import mostly_slow
 from tests.test_loop import ROOT, make
 

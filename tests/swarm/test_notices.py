@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.swarm import events as notices
-from bridge.swarm.events import TaskEnded, TaskProgress
-from bridge.swarm.record import SwarmRecord, TaskRecord
-from bridge.tasks.model import Task
+from bridge.loop.swarm import events as notices
+from bridge.loop.swarm.events import TaskEnded, TaskProgress
+from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+from bridge.loop.tasks.model import Task
 from tests.swarm.projects import HOLD, Project, until
 
 if TYPE_CHECKING:

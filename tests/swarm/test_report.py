@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from bridge.git.fresh import begin_repository
-from bridge.report import swarm_formats
-from bridge.report.swarm import SwarmReport, read_swarm_report
-from bridge.swarm.project import open_project
-from bridge.swarm.record import RecordWriter, SwarmRecord, TaskRecord
-from bridge.tasks.model import Task
+from bridge.base.git.fresh import begin_repository
+from bridge.loop.swarm import report_formats
+from bridge.loop.swarm.project import open_project
+from bridge.loop.swarm.record import RecordWriter, SwarmRecord, TaskRecord
+from bridge.loop.swarm.report import SwarmReport, read_swarm_report
+from bridge.loop.tasks.model import Task
 from tests.report.test_html import _Page
 
 if TYPE_CHECKING:
-    from bridge.swarm.project import SwarmProject
+    from bridge.loop.swarm.project import SwarmProject
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "swarm-report.schema.json").read_text())
 EVIL = "<img src=x onerror=alert(1)>"
 BEGAN = 1_795_300_000.0
-FORMATS = (swarm_formats.text, swarm_formats.markdown, swarm_formats.json, swarm_formats.html)
+FORMATS = (report_formats.text, report_formats.markdown, report_formats.json, report_formats.html)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def report(opened: SwarmProject) -> SwarmReport:
 
 
 def test_what_the_workers_told_is_added_up(report: SwarmReport) -> None:
-    document = swarm_formats.document(report)
+    document = report_formats.document(report)
     jsonschema.validate(document, SCHEMA, format_checker=jsonschema.FormatChecker())
     expected = {"turn_count": 4, "failures": 1, "tokens": 480, "cost_usd": 1.5, "seconds": 121.0, "merged": 1}
     assert {name: document[name] for name in expected} == expected
@@ -119,10 +119,10 @@ def test_what_the_workers_told_is_added_up(report: SwarmReport) -> None:
 def test_a_lane_for_each_worker_and_one_for_the_merges(report: SwarmReport) -> None:
     lanes = {name: [span.number for span in spans] for name, spans in report.lanes().items()}
     assert lanes == {"worker 0": [0, 3], "worker 1": [1, 2], "merges": [4]}
-    page = swarm_formats.html(report)
+    page = report_formats.html(report)
     pieces = [attributes["title"] for tag, attributes in _Page(page).tags if tag == "a" and "style" in attributes]
     assert [(each or "").partition(",")[0] for each in pieces] == ["one", "two", "two", "three", "merge of one"]
-    shown = swarm_formats.text(report)
+    shown = report_formats.text(report)
     assert f"worker 1  .|{'x' * 16}.|xxx" in shown
     assert shown.count("merges    ") == 1
 
@@ -135,11 +135,11 @@ def test_what_can_be_done_stands_in_every_format(report: SwarmReport) -> None:
 
 
 def test_what_an_agent_wrote_is_text(report: SwarmReport) -> None:
-    page = _Page(swarm_formats.html(report))
+    page = _Page(report_formats.html(report))
     assert not [tag for tag, _ in page.tags if tag in ("img", "script")]
     assert page.words.count(EVIL) >= 4
-    assert "<img" not in swarm_formats.markdown(report)
-    assert EVIL in swarm_formats.text(report)
+    assert "<img" not in report_formats.markdown(report)
+    assert EVIL in report_formats.text(report)
 
 
 def test_a_swarm_of_which_nothing_is_known_yet(opened: SwarmProject) -> None:
@@ -154,6 +154,6 @@ def test_a_swarm_of_which_nothing_is_known_yet(opened: SwarmProject) -> None:
         began=BEGAN,
     )
     report = read_swarm_report(opened, record, opened.swarms / "r", BEGAN + 5)
-    jsonschema.validate(swarm_formats.document(report), SCHEMA)
+    jsonschema.validate(report_formats.document(report), SCHEMA)
     for render in FORMATS:
         assert "killed" in render(report)

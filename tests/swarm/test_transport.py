@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge import ConfigurationError, Swarm
-from bridge.git.repository import Repository
-from bridge.swarm import elsewhere, transport
-from bridge.swarm.courier import Courier
-from bridge.swarm.order import Order, pack
-from bridge.swarm.transport import AttemptHub, check_hub
+from bridge.base.git.repository import Repository
+from bridge.loop.swarm import elsewhere, transport
+from bridge.loop.swarm.courier import Courier
+from bridge.loop.swarm.order import Order, pack
+from bridge.loop.swarm.transport import AttemptHub, check_hub
 
 if TYPE_CHECKING:
     from tests.swarm.projects import Project

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import ConfigurationError, SourceUnavailable
-from bridge.tasks import open_source
-from bridge.tasks.back import Account
-from bridge.tasks.model import Asked, Filters, Task
-from bridge.tasks.order import ordered
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.back import Account
+from bridge.loop.tasks.model import Asked, Filters, Task
+from bridge.loop.tasks.order import ordered
 from tests import command
 from tests.tasks.stand_ins.trackers import Beads
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.tasks.model import Source
+    from bridge.loop.tasks.model import Source
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_filters(bd: Beads, project: Path) -> None:
 
 def test_the_envelope_of_newer_versions_is_read(bd: Beads, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bd.add("bd-1")
-    monkeypatch.setattr("bridge.tasks.programs._ENVIRONMENT", {"BD_JSON_ENVELOPE": "1"})
+    monkeypatch.setattr("bridge.loop.tasks.programs._ENVIRONMENT", {"BD_JSON_ENVELOPE": "1"})
     assert ids(tasks(project)) == ["bd-1"]
 
 

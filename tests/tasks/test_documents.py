@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.tasks import open_source
-from bridge.tasks.model import Asked, NothingOpen
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.model import Asked, NothingOpen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.tasks.model import Source, Task
+    from bridge.loop.tasks.model import Source, Task
 
 PLAN = """\
 # Names

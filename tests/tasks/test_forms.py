@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.tasks.boxes import from_plan
-from bridge.tasks.forms import written
-from bridge.tasks.listed import from_yaml
-from bridge.tasks.model import Task, new_id, one_line
-from bridge.tasks.order import ordered
-from bridge.tasks.plans import from_stories
+from bridge.loop.tasks.boxes import from_plan
+from bridge.loop.tasks.forms import written
+from bridge.loop.tasks.listed import from_yaml
+from bridge.loop.tasks.model import Task, new_id, one_line
+from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.plans import from_stories
 
 READ = {"plan": from_plan, "prd": from_stories, "yaml": from_yaml}
 MARKUP = [

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import ConfigurationError, SourceUnavailable
-from bridge.tasks import open_source
-from bridge.tasks.back import Account
-from bridge.tasks.model import Asked, Filters, Task
-from bridge.tasks.order import ordered
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.back import Account
+from bridge.loop.tasks.model import Asked, Filters, Task
+from bridge.loop.tasks.order import ordered
 from tests import command
 from tests.tasks.stand_ins.trackers import Gh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.tasks.model import Source
+    from bridge.loop.tasks.model import Source
 
 NAME = "github:acme/app"
 HOSTILE = [
@@ -254,8 +254,8 @@ def test_a_body_of_megabytes_is_cut(gh: Gh, project: Path) -> None:
 def test_trouble_of_gh(
     gh: Gh, project: Path, monkeypatch: pytest.MonkeyPatch, how: str, told: str, then: str
 ) -> None:
-    monkeypatch.setattr("bridge.tasks.programs._PATIENCE", 0.3 if how == "hang" else 100)
-    monkeypatch.setattr("bridge.tasks.programs._MOST", 2_000_000)
+    monkeypatch.setattr("bridge.loop.tasks.programs._PATIENCE", 0.3 if how == "hang" else 100)
+    monkeypatch.setattr("bridge.loop.tasks.programs._MOST", 2_000_000)
     gh.fail(how)
     with pytest.raises(SourceUnavailable) as caught:
         tasks(project)

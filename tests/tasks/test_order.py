@@ -7,8 +7,8 @@ import random
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.tasks.model import Task
-from bridge.tasks.order import loosened, ordered
+from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.order import loosened, ordered
 
 
 def a_task(name: str, *needs: str, priority: float | None = None) -> Task:

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = "id,title,priority,needs,status\nparser,Write the parser,2,,open\ndocs,Say how it is used,1,parser,open\n"
 USE = """
 from pathlib import Path
-from bridge.tasks import open_source
-from bridge.tasks.model import Asked
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.model import Asked
 source = open_source("table:", Asked(project=Path.cwd()))
 source.done(source.tasks()[0], "", close=True)
 """

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.events import TasksStand
-from bridge.loop.store import TASKS, Store
-from bridge.tasks.model import Task
-from bridge.tasks.record import Became, TasksRecord, keys, read_tasks
+from bridge.loop.engine.events import TasksStand
+from bridge.loop.engine.store import TASKS, Store
+from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.record import Became, TasksRecord, keys, read_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from bridge.errors import ConfigurationError
-from bridge.tasks import open_source, source_kinds
-from bridge.tasks.forms import written
-from bridge.tasks.model import Asked, Task
+from bridge.loop.tasks import open_source, source_kinds
+from bridge.loop.tasks.forms import written
+from bridge.loop.tasks.model import Asked, Task
 from tests import command
 
 if TYPE_CHECKING:

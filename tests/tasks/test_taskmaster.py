@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.tasks import open_source
-from bridge.tasks.model import Asked
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.model import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.tasks.model import Source
+    from bridge.loop.tasks.model import Source
 
 TASKS: list[dict[str, Any]] = [
     {"id": 1, "title": "Set up", "status": "done", "dependencies": []},

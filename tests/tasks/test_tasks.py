@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bridge import ConfigurationError
-from bridge.loop.plan import plan_items, with_only, with_ticks
-from bridge.setups import kinds
-from bridge.tasks.boxes import PlanFormat, from_plan
-from bridge.tasks.listed import from_lines, from_yaml
-from bridge.tasks.model import Task, check
+from bridge.loop.engine.plan import plan_items, with_only, with_ticks
+from bridge.loop.setups import kinds
+from bridge.loop.tasks.boxes import PlanFormat, from_plan
+from bridge.loop.tasks.listed import from_lines, from_yaml
+from bridge.loop.tasks.model import Task, check
 
 PLAN = """# Plan
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.plan import plan_items
-from bridge.setups import kinds
-from bridge.setups.prompted.task_lists import plan_in
-from bridge.setups.ralph_loop.plan import parse
-from bridge.tasks import open_source
-from bridge.tasks.boxes import PlanFormat, from_plan
-from bridge.tasks.model import Asked, Source, Task
+from bridge.loop.engine.plan import plan_items
+from bridge.loop.setups import kinds
+from bridge.loop.setups.prompted.task_lists import plan_in
+from bridge.loop.setups.ralph_loop.plan import parse
+from bridge.loop.tasks import open_source
+from bridge.loop.tasks.boxes import PlanFormat, from_plan
+from bridge.loop.tasks.model import Asked, Source, Task
 from tests import command
 from tests.tasks.stand_ins.trackers import Beads, Gh
 

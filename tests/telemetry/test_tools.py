@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.observers import RunFacts
-from bridge.telemetry.steps import About, tool_steps, word
-from bridge.turn.progress import may_name_tool
-from bridge.turn.progress import tool_steps as said_of_tools
+from bridge.loop.engine.observers import RunFacts
+from bridge.loop.telemetry.steps import About, tool_steps, word
+from bridge.loop.turn.progress import may_name_tool
+from bridge.loop.turn.progress import tool_steps as said_of_tools
 
 if TYPE_CHECKING:
-    from bridge.telemetry.steps import Step
+    from bridge.loop.telemetry.steps import Step
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RUN = RunFacts(run_id="1", project=Path("p"), tool="driver x", before="", traced=lambda _trace: None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import ConfigurationError, Loop
-from bridge.telemetry import observers, wanted
+from bridge.loop.telemetry import observers, wanted
 
 if TYPE_CHECKING:
     from pathlib import Path

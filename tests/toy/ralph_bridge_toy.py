@@ -6,28 +6,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.base.files import write_atomic
+from bridge.base.git.repository import Files
+from bridge.base.records import read_number, read_text
 from bridge.errors import ConfigurationError
-from bridge.files import write_atomic
-from bridge.git.repository import Files
-from bridge.loop.events import IterationEnded
-from bridge.loop.store import StateFile
-from bridge.records import read_number, read_text
-from bridge.setups import standin
-from bridge.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
-from bridge.setups.model import Adopted, Installation, Opened, Overview, PlanKind, Rows, Setup, SetupKind
-from bridge.setups.plain.handler import PlainFiles
-from bridge.setups.plain.opening import agent_of, run_plain
-from bridge.setups.plain.settings import loop_settings
-from bridge.turn.agent import AgentTool
+from bridge.loop.engine.events import IterationEnded
+from bridge.loop.engine.store import StateFile
+from bridge.loop.setups import standin
+from bridge.loop.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
+from bridge.loop.setups.loading import agent_of
+from bridge.loop.setups.model import Adopted, Installation, Opened, Overview, PlanKind, Rows, Setup, SetupKind
+from bridge.loop.setups.plain.handler import PlainFiles
+from bridge.loop.setups.plain.opening import run_plain
+from bridge.loop.setups.plain.settings import loop_settings
+from bridge.loop.turn.agent import AgentTool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
-    from bridge.agent import Agent
-    from bridge.loop.events import LoopEvent
-    from bridge.loop.settings import LoopSettings
-    from bridge.setups.options import RunOptions
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.setups.options import RunOptions
+    from bridge.scripts.agent import Agent
 
 CONF, PROMPT, PLAN, STATE, CONTROLLER = "toy.conf", "TOY.md", "TODO.md", ".toy", "toy"
 IGNORED = (f"{STATE}/",)

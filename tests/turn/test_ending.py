@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.stream.events import Reader
-from bridge.turn.ending import EndWatch, Over
+from bridge.loop.turn.ending import EndWatch, Over
+from bridge.scripts.stream.events import Reader
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERED = sorted(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import FilterNotCompiled
-from bridge.stream.display import LiveFilter
-from bridge.turn.agent import hook_texts
-from bridge.turn.tool import HookText
+from bridge.loop.turn.agent import hook_texts
+from bridge.loop.turn.tool import HookText
+from bridge.scripts.stream.display import LiveFilter
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.process.table import table
+from bridge.base.process.table import table
 from bridge.verify.probe.box import box, guarded
 from tests.command import MAIN
 from tests.machine import NO_BOX

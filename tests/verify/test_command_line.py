@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.help_text import Help, Option, options_taken
+from bridge.scripts.help_text import Help, Option, options_taken
 from bridge.verify.command_line import (
     bare_id,
     beyond,

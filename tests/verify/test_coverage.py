@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.cli.app import run_app
 from bridge.verify import engine
 from bridge.verify.coverage import coverage_of, noted, tracing

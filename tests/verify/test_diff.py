@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.errors import ConfigurationError
 from bridge.verify.diff import Difference, Hunk, changes, compare
 from bridge.verify.diff.observe import Observation, Observed, inputs

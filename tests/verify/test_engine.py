@@ -305,5 +305,5 @@ def test_what_no_check_of_this_kind_asks_is_not_imported(script: str, others: tu
     command = [sys.executable, "-c", _IMPORTED, str(DRIVERS.parent / script)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
     assert "bridge.verify.checks.sourcing" in done.stdout
-    unwanted = ("bridge.rehearsal", *(f"bridge.verify.{each}" for each in (*others, "mends", "coverage")))
+    unwanted = ("bridge.verify.rehearsal", *(f"bridge.verify.{each}" for each in (*others, "mends", "coverage")))
     assert [name for name in done.stdout.split() if name.startswith(unwanted)] == []

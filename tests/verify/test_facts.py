@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.contract import driver_contract
+from bridge.scripts.contract import driver_contract
 from bridge.verify.facts import Effects, Facts, FunctionFacts, facts_of
 
 DRIVERS = Path(__file__).parents[2] / "drivers"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.verify.folding import RULES, folded
 from bridge.verify.model import (
     CheckOutcome,

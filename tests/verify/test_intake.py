@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.cli.app import run_app
 from bridge.verify.gherkin import features
 from bridge.verify.model import RunFinished

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.verify import engine
 from bridge.verify.model import CheckOutcome, ScriptFinished
 from bridge.verify.reports import FORMATS, ReportOptions

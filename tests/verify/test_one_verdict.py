@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bridge import resources
-from bridge.contract import driver_contract
+from bridge.base import resources
+from bridge.scripts.contract import driver_contract
 from bridge.verify.engine import verify
 from bridge.verify.gherkin import features
 from bridge.verify.model import RunFinished, ScriptFinished

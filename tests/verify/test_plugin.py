@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge import resources
+from bridge.base import resources
 from bridge.verify.gherkin import features
 from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished
 from tests.skeletons import minimal_agent

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import scaffold
-from bridge.verify import engine
+from bridge.verify import engine, scaffold
 from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished, Severity
 from tests.machine import adapters_of_others
 

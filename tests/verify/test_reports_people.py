@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bridge.base.wording import plural
 from bridge.verify.model import CheckOutcome, Finding, Severity
 from bridge.verify.reports import ReportOptions, printable, shown, wrapped
-from bridge.wording import plural
 from tests.machine import cases
 from tests.verify.runs import RUN, render, runs
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bridge.process import table
+from bridge.base.process import table
 from bridge.verify import engine
 from bridge.verify.budget import Budget
 from bridge.verify.model import ScriptFinished

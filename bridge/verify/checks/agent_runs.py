@@ -7,7 +7,7 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
-from bridge.clis import find_cli
+from bridge.base.clis import find_cli
 from bridge.verify.checks import because, excerpt
 from bridge.verify.command_line import is_switch, may_be_option
 from bridge.verify.facts.usage import stderr_of

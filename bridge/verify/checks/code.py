@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import FilterNotCompiled
-from bridge.stream.jq import Filter
+from bridge.scripts.stream.jq import Filter
 from bridge.verify.checks import distinct, excerpt
 from bridge.verify.facts.usage import jq_program
 from bridge.verify.model import Harm

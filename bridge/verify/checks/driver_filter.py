@@ -13,7 +13,7 @@ from bridge.verify.registry import CannotTell, Problem, Settled, driver
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.stream.jq import Filter
+    from bridge.scripts.stream.jq import Filter
     from bridge.verify.probe.driver import DriverProbe
 
 FILTER = "driver_stream_filter"

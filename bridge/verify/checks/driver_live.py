@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bridge.clis import find_cli, known_clis
+from bridge.base.clis import find_cli, known_clis
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import prompt_text
 from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option

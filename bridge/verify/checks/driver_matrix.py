@@ -13,7 +13,7 @@ from bridge.verify.registry import Problem, driver
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.clis import DriverCapabilities
+    from bridge.base.clis import DriverCapabilities
     from bridge.verify.probe.driver import DriverProbe
 
 

@@ -141,7 +141,7 @@ def recovery(probe: DriverProbe) -> Iterator[Problem]:
     Bad:  driver_extract_session_id_from_output() { basename "$1" .log; }
     Good: # no hook, where the output has session_id, sessionId or metadata.session_id
     """
-    from bridge.session_id import recover
+    from bridge.scripts.session_id import recover
 
     if probe.truth("driver_supports_sessions") is not True or probe.session() is None:
         return
@@ -159,7 +159,7 @@ def recovery(probe: DriverProbe) -> Iterator[Problem]:
 
 
 class _Hooks:
-    """The two hooks as `bridge.session_id.recover` asks them."""
+    """The two hooks as `bridge.scripts.session_id.recover` asks them."""
 
     def __init__(self, probe: DriverProbe) -> None:
         self._probe = probe

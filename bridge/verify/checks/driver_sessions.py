@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bridge.clis import find_cli
+from bridge.base.clis import find_cli
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import HOOK, prompt_text
 from bridge.verify.checks.lines import gate_line, session_line, word_line

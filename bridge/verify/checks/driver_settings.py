@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.contract import driver_contract
+from bridge.scripts.contract import driver_contract
 from bridge.shell.protocol import quote
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK

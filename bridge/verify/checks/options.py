@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from bridge.help_text import options_taken
+from bridge.scripts.help_text import options_taken
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
 from bridge.verify.command_line import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from bridge.clis import find_cli
-from bridge.contract.scripts import provider_of
+from bridge.base.clis import find_cli
+from bridge.scripts.contract.scripts import provider_of
 from bridge.verify.checks import because, excerpt
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import FILES, MISSING, Build

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.contract import agent_contract, driver_contract
+from bridge.scripts.contract import agent_contract, driver_contract
 from bridge.verify.checks import distinct
 from bridge.verify.model import ERROR, INFO, WARNING, Harm
 from bridge.verify.registry import CannotTell, Problem, behaviour, static

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from bridge.contract import driver_contract
+from bridge.scripts.contract import driver_contract
 from bridge.verify.checks import distinct
 from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Harm
 from bridge.verify.registry import CannotTell, Problem, driver, static

@@ -9,8 +9,8 @@ import shlex
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.contract import agent_contract, driver_contract
 from bridge.errors import ConfigurationError, HookError, ScriptInvalid
+from bridge.scripts.contract import agent_contract, driver_contract
 from bridge.shell import script
 from bridge.verify.budget import Budget
 from bridge.verify.probe.agent import AgentProbe
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from bridge.stream.jq import Filter
+    from bridge.scripts.stream.jq import Filter
     from bridge.verify.probe.state import HookResult
 
     AnyProbe = DriverProbe | AgentProbe | ProviderProbe

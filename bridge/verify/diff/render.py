@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.wording import plural
 from bridge.verify.diff.observe import joined
 from bridge.verify.reports import clean, printable
 from bridge.verify.reports.people import table
-from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,11 +7,11 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.agent import Agent
-from bridge.contract import driver_contract
-from bridge.contract.scripts import kind_of_file
-from bridge.driver import Driver
-from bridge.provider import Provider
+from bridge.scripts.agent import Agent
+from bridge.scripts.contract import driver_contract
+from bridge.scripts.contract.scripts import kind_of_file
+from bridge.scripts.driver import Driver
+from bridge.scripts.provider import Provider
 
 if TYPE_CHECKING:
     from pathlib import Path

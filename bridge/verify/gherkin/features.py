@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.packages import install_command
 from bridge.errors import BridgeError
-from bridge.packages import install_command
 from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.model import (
     CheckOutcome,

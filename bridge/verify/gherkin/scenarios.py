@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pytest
 
-from bridge import resources
-from bridge.contract import driver_contract
+from bridge.base import resources
+from bridge.base.packages import install_command
 from bridge.errors import BridgeError
-from bridge.packages import install_command
+from bridge.scripts.contract import driver_contract
 from bridge.verify.recordings import recordings_of
 from bridge.verify.subject import Subject
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from pytest_bdd import given, parsers, then, when
 
-from bridge.provider import Provider
-from bridge.session_id import recover
+from bridge.scripts.provider import Provider
+from bridge.scripts.session_id import recover
+from bridge.scripts.stream.jq import Filter
 from bridge.shell.protocol import check_name
-from bridge.stream.jq import Filter
 from bridge.verify.engine import verify
 from bridge.verify.gherkin.example import OUTPUT, ExampleAgent, ExampleDriver
 from bridge.verify.gherkin.scenarios import kind_of

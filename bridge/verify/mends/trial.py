@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.files import script_root, write_atomic
+from bridge.base.files import script_root, write_atomic
 from bridge.verify.model import CheckOutcome, Mend, Severity
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import subprocess
 import time
 from typing import NamedTuple
 
-from bridge.process.ladder import end_session
+from bridge.base.process.ladder import end_session
 from bridge.verify.probe.agent_runs import FIRST, SECOND, AgentRuns
 from bridge.verify.probe.base import once
 from bridge.verify.probe.bench import SEVERAL

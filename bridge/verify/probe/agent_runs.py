@@ -11,9 +11,9 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.process.ask import TOO_LONG
-from bridge.process.ladder import end_session
-from bridge.process.table import members, resting
+from bridge.base.process.ask import TOO_LONG
+from bridge.base.process.ladder import end_session
+from bridge.base.process.table import members, resting
 from bridge.verify.budget import strain
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.bench import SEVERAL

@@ -10,9 +10,9 @@ import time
 from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
+from bridge.base.process.ladder import send
+from bridge.base.process.table import command_of, environments
 from bridge.errors import HookError
-from bridge.process.ladder import send
-from bridge.process.table import command_of, environments
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
 from bridge.verify.budget import strain

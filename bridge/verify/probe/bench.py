@@ -10,7 +10,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bridge.process.ask import TOO_LONG, ask
+from bridge.base.process.ask import TOO_LONG, ask
 from bridge.verify.budget import strain
 from bridge.verify.probe.box import box, guarded
 from bridge.verify.probe.far import REPLACED, WRAPPERS
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from bridge.help_text import Help
-    from bridge.process.ask import Ran
-    from bridge.rehearsal.homes import Machine
+    from bridge.base.process.ask import Ran
+    from bridge.scripts.help_text import Help
     from bridge.verify.budget import Budget
     from bridge.verify.probe.far import Arrival
+    from bridge.verify.rehearsal.homes import Machine
 
 DEADLINE = 5.0
 """Seconds for one call. A sound hook takes milliseconds; only a script that hangs ever pays for it."""
@@ -146,7 +146,7 @@ class Bench:
 
     @cached_property
     def _machine(self) -> Machine:
-        from bridge.rehearsal.homes import Machine  # only of those who have the CLI
+        from bridge.verify.rehearsal.homes import Machine  # only of those who have the CLI
 
         tmp = self.scratch.root / "tmp"
         return Machine(os.environ, self.scratch.home, tmp=tmp, patience=lambda: self.patience)

@@ -17,7 +17,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.process.table import table
+from bridge.base.process.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

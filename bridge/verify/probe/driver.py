@@ -8,8 +8,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bridge.contract import driver_contract
 from bridge.errors import FilterNotCompiled
+from bridge.scripts.contract import driver_contract
 from bridge.shell.protocol import quote
 from bridge.verify.command_line import beyond
 from bridge.verify.probe.base import Probe, once
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from bridge.clis import DriverCapabilities
+    from bridge.base.clis import DriverCapabilities
+    from bridge.scripts.stream.jq import Filter
     from bridge.shell import Shell
-    from bridge.stream.jq import Filter
     from bridge.verify.budget import Budget
     from bridge.verify.probe.far import Arrival
     from bridge.verify.probe.state import Watched
@@ -388,7 +388,7 @@ CLAUDE_CMD_ARGS=()
     @once
     def filter(self) -> Filter | str | None:
         """The compiled stream filter; what jq says when it does not compile; None without a hook."""
-        from bridge.stream.jq import Filter
+        from bridge.scripts.stream.jq import Filter
 
         answer = self.answer("driver_stream_filter") if self.own("driver_stream_filter") else None
         if answer is None or not answer.text.strip():

@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.contract import capital, provider_contract
-from bridge.contract.scripts import provider_of
-from bridge.provider import read_record
+from bridge.scripts.contract import capital, provider_contract
+from bridge.scripts.contract.scripts import provider_of
+from bridge.scripts.provider import read_record
 from bridge.shell.protocol import quote
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.commands import MISSING, PROMPT_FILE, SESSION, Build
@@ -20,8 +20,8 @@ from bridge.verify.probe.state import HookResult, ProbeFailed
 from bridge.verify.recordings import Recording, quoted, recordings, recordings_of
 
 if TYPE_CHECKING:
-    from bridge.contract import Contract
-    from bridge.provider import NormalizedResponse
+    from bridge.scripts.contract import Contract
+    from bridge.scripts.provider import NormalizedResponse
     from bridge.shell import Shell
     from bridge.verify.probe.state import Watched
 

@@ -17,10 +17,10 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.process.ladder import send
-from bridge.process.table import environments
+from bridge.base.process.ladder import send
+from bridge.base.process.table import environments
+from bridge.scripts.stream import COMMANDS
 from bridge.shell.environment import provide
-from bridge.stream import COMMANDS
 from bridge.verify.probe.commands import FILES, PROMPT
 from bridge.verify.probe.far import StandIns
 

@@ -13,8 +13,8 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.wording import plural
 from bridge.verify.model import CheckOutcome, RunFinished, RunStarted, ScriptFinished, Severity
-from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

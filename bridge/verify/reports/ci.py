@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from bridge.base.wording import plural
 from bridge.verify.model import CheckOutcome, Severity
 from bridge.verify.reports import (
     FEW,
@@ -20,7 +21,6 @@ from bridge.verify.reports import (
     unjudged,
     unjudged_by_reason,
 )
-from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.contract.scripts import provider_of
+from bridge.base.wording import plural
+from bridge.scripts.contract.scripts import provider_of
 from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
 from bridge.verify.reports import (
     FEW,
@@ -23,7 +24,6 @@ from bridge.verify.reports import (
     unjudged_by_reason,
     wrapped,
 )
-from bridge.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.setups.dot_ralph.folder import Folder, locate
-from bridge.setups.dot_ralph.settings import KEYS
+from bridge.loop.setups.dot_ralph.folder import Folder, locate
+from bridge.loop.setups.dot_ralph.settings import KEYS
 from tests import command
 from tests.setups.bmalph.agents import CLIS
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bridge.driver import Driver
-from bridge.loop.active import ActiveRun
-from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
-from bridge.loop.runner import run_loop
-from bridge.setups.bmalph.handler import BmalphHandler
-from bridge.setups.bmalph.opening import loop_policy, loop_settings, ready
-from bridge.setups.bmalph.policy import BmalphState
-from bridge.setups.dot_ralph.folder import locate
-from bridge.setups.options import RunOptions
-from bridge.turn.driver import DriverTool
+from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
+from bridge.loop.engine.runner import run_loop
+from bridge.loop.setups.bmalph.handler import BmalphHandler
+from bridge.loop.setups.bmalph.opening import loop_policy, loop_settings, ready
+from bridge.loop.setups.bmalph.policy import BmalphState
+from bridge.loop.setups.dot_ralph.folder import locate
+from bridge.loop.setups.options import RunOptions
+from bridge.loop.turn.driver import DriverTool
+from bridge.scripts.driver import Driver
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge import resources
-from bridge.process.leftovers import MARK
-from bridge.process.table import running_in
-from bridge.setups.bmalph.doctor import CHECKS
-from bridge.setups.diagnosis import DoctorCheck, Examined, examine, passed
-from bridge.setups.dot_ralph.doctor import DriverCase
-from bridge.setups.dot_ralph.exits import ExitSignals, write_signals
+from bridge.base import resources
+from bridge.base.process.leftovers import MARK
+from bridge.base.process.table import running_in
+from bridge.loop.setups.bmalph.doctor import CHECKS
+from bridge.loop.setups.diagnosis import DoctorCheck, Examined, examine, passed
+from bridge.loop.setups.dot_ralph.doctor import DriverCase
+from bridge.loop.setups.dot_ralph.exits import ExitSignals, write_signals
 from tests.setups.bmalph import writing
 
 if TYPE_CHECKING:
@@ -214,8 +214,8 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert json.loads(installed.run("status", "--json").stdout)["session"]["agent"] is None
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
-        "import sys, time\nfrom bridge.loop import lock, runs\n"
-        "from bridge.setups.dot_ralph.folder import locate\nfolder = locate('.', {})\n"
+        "import sys, time\nfrom bridge.loop.engine import lock, runs\n"
+        "from bridge.loop.setups.dot_ralph.folder import locate\nfolder = locate('.', {})\n"
         "with lock.one_loop(folder.path, folder.project):\n"
         "    runs.begin_run(folder.path, command=['x'], now=time.time())\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"

@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bridge import records, timestamps
+from bridge.base import records, timestamps
 from bridge.errors import ProjectUnusable
-from bridge.loop.events import ReviewEnded
-from bridge.loop.logs import LiveLog, log_line
-from bridge.loop.policy import Decision, Verdict
-from bridge.setups.bmalph.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
-from bridge.setups.bmalph.policy import BmalphOutcome
-from bridge.setups.dot_ralph import breaker_files, files
-from bridge.setups.dot_ralph.controls import reset_circuit
-from bridge.setups.dot_ralph.exits import ExitSignals
-from bridge.setups.dot_ralph.state_files import SPINNER, STATUS_WORDS, SignalsCleared, Status, by_hand
-from bridge.stream.analysis.model import Analysis
+from bridge.loop.engine.events import ReviewEnded
+from bridge.loop.engine.logs import LiveLog, log_line
+from bridge.loop.engine.policy import Decision, Verdict
+from bridge.loop.setups.bmalph.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
+from bridge.loop.setups.bmalph.policy import BmalphOutcome
+from bridge.loop.setups.dot_ralph import breaker_files, files
+from bridge.loop.setups.dot_ralph.controls import reset_circuit
+from bridge.loop.setups.dot_ralph.exits import ExitSignals
+from bridge.loop.setups.dot_ralph.state_files import SPINNER, STATUS_WORDS, SignalsCleared, Status, by_hand
+from bridge.scripts.stream.analysis.model import Analysis
 from tests.setups.bmalph import readers, writing
 from tests.setups.bmalph.conftest import NOW
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.setups.bmalph.flags import USAGE, parse
-from bridge.setups.settings import GivenOption
+from bridge.loop.setups.bmalph.flags import USAGE, parse
+from bridge.loop.setups.settings import GivenOption
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge import setups
 from bridge.errors import ConfigurationError
-from bridge.setups.bmalph.layout import look, require
-from bridge.setups.dot_ralph.folder import fix_plan, locate
-from bridge.setups.dot_ralph.tools import likely_tool, unknown_tools
+from bridge.loop import setups
+from bridge.loop.setups.bmalph.layout import look, require
+from bridge.loop.setups.dot_ralph.folder import fix_plan, locate
+from bridge.loop.setups.dot_ralph.tools import likely_tool, unknown_tools
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
-from bridge.loop import lock, runs
+from bridge.loop.engine import lock, runs
 from tests.cli.conftest import _drop_right_to_read_everything
 from tests.setups.bmalph.conftest import NOW
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 HOLDER = """
 import sys, time
-from bridge.loop import lock, runs
-from bridge.setups.dot_ralph.folder import locate
+from bridge.loop.engine import lock, runs
+from bridge.loop.setups.dot_ralph.folder import locate
 folder = locate(sys.argv[1], {})
 with lock.one_loop(folder.path, folder.project):
     runs.begin_run(folder.path, command=["ralph-bridge", "run"], now=time.time())
@@ -101,7 +101,7 @@ def test_a_folder_that_is_not_there(project: Project) -> None:
 def test_a_folder_that_may_not_be_written_to(project: Project) -> None:
     os.chmod(project.path / ".ralph", 0o555)
     code = (
-        "import sys\nfrom bridge.loop import lock\nfrom bridge.setups.dot_ralph.folder import locate\n"
+        "import sys\nfrom bridge.loop.engine import lock\nfrom bridge.loop.setups.dot_ralph.folder import locate\n"
         "from bridge.errors import ProjectUnusable\n"
         "try:\n  with lock.one_loop((f := locate(sys.argv[1], {})).path, f.project): print('taken')\n"
         "except ProjectUnusable as error: print(error)\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.dot_ralph.monitor import tmux_commands, without_monitor
+from bridge.loop.setups.dot_ralph.monitor import tmux_commands, without_monitor
 
 if TYPE_CHECKING:
     from pathlib import Path

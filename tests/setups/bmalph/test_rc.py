@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import ProjectUnusable
-from bridge.setups.dot_ralph.rc import parse, read
-from bridge.setups.dot_ralph.settings import FILE_KEYS
+from bridge.loop.setups.dot_ralph.rc import parse, read
+from bridge.loop.setups.dot_ralph.settings import FILE_KEYS
 
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.process.leftovers import marked
+from bridge.base.process.leftovers import marked
 from tests.command import MAIN
 from tests.setups.bmalph import readers
 from tests.setups.bmalph.agents import CLIS, Agent, heard

@@ -15,9 +15,9 @@ from unittest.mock import patch
 import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
-from bridge.loop.lock import one_loop
-from bridge.setups.dot_ralph.handler import FolderHandler
-from bridge.turn.tool import TurnLogs
+from bridge.loop.engine.lock import one_loop
+from bridge.loop.setups.dot_ralph.handler import FolderHandler
+from bridge.loop.turn.tool import TurnLogs
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent, let_go
 
@@ -361,7 +361,7 @@ def test_a_full_disk_ends_the_loop_with_a_message(looping: Project) -> None:
     full = TurnLogs(Path("/dev/full"), looping.path / ".ralph/logs/e")
     refused = pytest.raises(ProjectUnusable, match="the log /dev/full can't be used: No space left on device")
     opens, names = (
-        patch("bridge.turn.logs.descriptor", os.open),
+        patch("bridge.loop.turn.logs.descriptor", os.open),
         patch.object(FolderHandler, "new_logs", lambda _self: full),
     )
     with refused, opens, names:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop import runs
-from bridge.loop.events import LoopEnded, RunOpened
-from bridge.loop.policy import Verdict
-from bridge.process import leftovers, table
-from bridge.setups.bmalph.policy import BmalphState
-from bridge.setups.dot_ralph import files, session_files
-from bridge.setups.dot_ralph.exits import ExitSignals, write_signals
+from bridge.base.process import leftovers, table
+from bridge.loop.engine import runs
+from bridge.loop.engine.events import LoopEnded, RunOpened
+from bridge.loop.engine.policy import Verdict
+from bridge.loop.setups.bmalph.policy import BmalphState
+from bridge.loop.setups.dot_ralph import files, session_files
+from bridge.loop.setups.dot_ralph.exits import ExitSignals, write_signals
 from tests.setups.bmalph import readers, writing
 from tests.setups.bmalph.conftest import NOW
 

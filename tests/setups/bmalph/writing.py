@@ -6,22 +6,29 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEvent, RunOpened, RunProgress, TurnPrepared
-from bridge.loop.policy import GO_ON, Decision
-from bridge.loop.records import TurnRecord
-from bridge.loop.settings import LoopSettings
-from bridge.loop.store import Store
-from bridge.setups.bmalph import state_files
-from bridge.setups.bmalph.handler import BmalphHandler
-from bridge.setups.bmalph.policy import BmalphOutcome, BmalphState
-from bridge.setups.dot_ralph import rc
-from bridge.setups.dot_ralph.settings import resolve
-from bridge.setups.dot_ralph.state_files import FIRST, LAST, FolderSetup
+from bridge.loop.engine.events import (
+    IterationEnded,
+    IterationStarted,
+    LoopEvent,
+    RunOpened,
+    RunProgress,
+    TurnPrepared,
+)
+from bridge.loop.engine.policy import GO_ON, Decision
+from bridge.loop.engine.records import TurnRecord
+from bridge.loop.engine.settings import LoopSettings
+from bridge.loop.engine.store import Store
+from bridge.loop.setups.bmalph import state_files
+from bridge.loop.setups.bmalph.handler import BmalphHandler
+from bridge.loop.setups.bmalph.policy import BmalphOutcome, BmalphState
+from bridge.loop.setups.dot_ralph import rc
+from bridge.loop.setups.dot_ralph.settings import resolve
+from bridge.loop.setups.dot_ralph.state_files import FIRST, LAST, FolderSetup
 from tests.setups.bmalph.conftest import NOW
 
 if TYPE_CHECKING:
-    from bridge.loop.runs import RunRecord
-    from bridge.setups.dot_ralph.folder import Folder
+    from bridge.loop.engine.runs import RunRecord
+    from bridge.loop.setups.dot_ralph.folder import Folder
 
 
 NOWHERE = Path("/nowhere/log")

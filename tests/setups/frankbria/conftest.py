@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.active import ActiveRun
-from bridge.loop.events import IterationEnded, LoopEnded, LoopEvent, Waiting
-from bridge.loop.runner import run_loop
-from bridge.setups.frankbria.flags import parse, sandboxed
-from bridge.setups.frankbria.handler import FrankbriaHandler
-from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.opening import open_loop, policy
-from bridge.setups.frankbria.policy import FrankbriaState
-from bridge.setups.settings import GivenOption
-from bridge.turn.driver import DriverTool
+from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Waiting
+from bridge.loop.engine.runner import run_loop
+from bridge.loop.setups.frankbria.flags import parse, sandboxed
+from bridge.loop.setups.frankbria.handler import FrankbriaHandler
+from bridge.loop.setups.frankbria.layout import folder_of
+from bridge.loop.setups.frankbria.opening import open_loop, policy
+from bridge.loop.setups.frankbria.policy import FrankbriaState
+from bridge.loop.setups.settings import GivenOption
+from bridge.loop.turn.driver import DriverTool
 from tests import command
 from tests.setups.bmalph.inside import Time
 from tests.setups.frankbria.installation import Home
@@ -244,6 +244,6 @@ def project(tmp_path: Path) -> Project:
 def run_here(folder: Path, words: Sequence[str]) -> int:
     """Do what the words of its controller ask for in a project."""
     from bridge.cli._controller import run_words
-    from bridge.setups.frankbria.flags import CONTROLLER
+    from bridge.loop.setups.frankbria.flags import CONTROLLER
 
     return run_words(CONTROLLER, folder, words)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.setups.frankbria import adoption
-from bridge.setups.standin import StandInState, kept, state_of
+from bridge.loop.setups.frankbria import adoption
+from bridge.loop.setups.standin import StandInState, kept, state_of
 from tests import command as tests_command
 from tests.setups.frankbria.installation import Home, fingerprint
 
 if TYPE_CHECKING:
-    from bridge.setups.model import Adopted
+    from bridge.loop.setups.model import Adopted
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_what_the_original_gets_when_we_hand_over(home: Home) -> None:
     """With the same words; and SIGPIPE, which Python ignores, is not ignored there."""
     adopt(home.project("one"))
     (home.installed / "ralph_loop.sh").write_text('#!/bin/bash\nyes -- "$*"\n')
-    code = "import sys; from bridge.setups.frankbria.adoption import hand_over; hand_over(sys.argv[1:])"
+    code = "import sys; from bridge.loop.setups.frankbria.adoption import hand_over; hand_over(sys.argv[1:])"
     script = 'set -o pipefail; python -c "$0" "$@" | head -1; echo ${PIPESTATUS[0]}'
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.events import IterationEnded, IterationStarted, LoopEnded
-from bridge.loop.policy import Verdict
-from bridge.setups.frankbria import rc
-from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.settings import resolve
-from bridge.tasks.ralph_issue import Issue
+from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded
+from bridge.loop.engine.policy import Verdict
+from bridge.loop.setups.frankbria import rc
+from bridge.loop.setups.frankbria.layout import folder_of
+from bridge.loop.setups.frankbria.settings import resolve
+from bridge.loop.tasks.ralph_issue import Issue
 from tests.tasks.stand_ins.trackers import Gh
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError, ProjectBusy
-from bridge.setups.frankbria.layout import folder_of, read_sections
-from bridge.setups.frankbria.reading import allowed_tools, compound_commands, questions_in
-from bridge.setups.frankbria.settings import TOOLS
-from bridge.stream.analysis import Analysis
+from bridge.loop.setups.frankbria.layout import folder_of, read_sections
+from bridge.loop.setups.frankbria.reading import allowed_tools, compound_commands, questions_in
+from bridge.loop.setups.frankbria.settings import TOOLS
+from bridge.scripts.stream.analysis import Analysis
 from tests.setups.frankbria.conftest import SESSION
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def test_the_driver_for_claude_gets_no_permission_that_nobody_gave(project: Proj
 
 
 def test_the_original_at_work_keeps_a_second_loop_out(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bridge.setups.frankbria import opening
+    from bridge.loop.setups.frankbria import opening
 
     monkeypatch.setattr(opening, "running_in", lambda folder, name: [4711] if name == "ralph_loop.sh" else [])
     with pytest.raises(ProjectBusy, match="4711"):
@@ -362,8 +362,8 @@ def test_the_original_at_work_keeps_a_second_loop_out(project: Project, monkeypa
 
 
 def test_doctor_names_each_setting_that_acts_otherwise_with_its_trap(project: Project) -> None:
-    from bridge.setups.diagnosis import examine
-    from bridge.setups.frankbria.doctor import CHECKS, FrankbriaCase
+    from bridge.loop.setups.diagnosis import examine
+    from bridge.loop.setups.frankbria.doctor import CHECKS, FrankbriaCase
 
     project.settings(
         *("MAX_CALLS_PER_HOUR=9", "CB_AUTO_RESET=true", "CB_NO_PROGRESS_THRESHOLD=4", "DRY_RUN=false"),
@@ -382,8 +382,8 @@ def test_doctor_names_each_setting_that_acts_otherwise_with_its_trap(project: Pr
 
 
 def test_doctor_tells_of_scripts_for_the_contract_that_is_planned(project: Project) -> None:
-    from bridge.setups.diagnosis import examine
-    from bridge.setups.frankbria.doctor import CHECKS, FrankbriaCase
+    from bridge.loop.setups.diagnosis import examine
+    from bridge.loop.setups.frankbria.doctor import CHECKS, FrankbriaCase
 
     script = project.home.path / ".ralph/lib/agents/codex.sh"
     script.parent.mkdir(parents=True)
@@ -396,8 +396,8 @@ def test_doctor_tells_of_scripts_for_the_contract_that_is_planned(project: Proje
 
 
 def test_status_and_reset_know_the_setup(project: Project) -> None:
-    from bridge.setups.overview import find_loop, overview
-    from bridge.setups.projects import reset
+    from bridge.loop.setups.overview import find_loop, overview
+    from bridge.loop.setups.projects import reset
 
     project.claude(otherwise="say Nothing")
     project.loop()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.diagnosis import examine
-from bridge.setups.frankbria.doctor import CHECKS, FrankbriaCase
-from bridge.setups.frankbria.layout import folder_of
+from bridge.loop.setups.diagnosis import examine
+from bridge.loop.setups.frankbria.doctor import CHECKS, FrankbriaCase
+from bridge.loop.setups.frankbria.layout import folder_of
 from bridge.shell import consent
 from tests.machine import adapters_of_others
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.errors import BridgeError, ConfigurationError, ProjectBusy, SourceUnavailable
-from bridge.loop.events import LoopEnded
-from bridge.loop.policy import Verdict
-from bridge.loop.settings import LoopSettings
-from bridge.loop.state import LoopState
-from bridge.sandbox.probes import probe
-from bridge.sandbox.settings import Wishes
-from bridge.setups.dot_ralph.folder import own_files
-from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.queue import Queue, act, circle, next_item
-from bridge.stream.analysis.model import PermanentFailure, PermanentReason
-from bridge.tasks.ralph_queue import Host, add, work
+from bridge.loop.engine.events import LoopEnded
+from bridge.loop.engine.policy import Verdict
+from bridge.loop.engine.settings import LoopSettings
+from bridge.loop.engine.state import LoopState
+from bridge.loop.sandbox.probes import probe
+from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.setups.dot_ralph.folder import own_files
+from bridge.loop.setups.frankbria.layout import folder_of
+from bridge.loop.setups.frankbria.queue import Queue, act, circle, next_item
+from bridge.loop.tasks.ralph_queue import Host, add, work
+from bridge.scripts.stream.analysis.model import PermanentFailure, PermanentReason
 from tests.command import MAIN
 from tests.machine import NO_BOX
 from tests.setups.frankbria.conftest import Project

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.rc import parse
-from bridge.setups.frankbria.settings import resolve
+from bridge.loop.setups.frankbria.layout import folder_of
+from bridge.loop.setups.frankbria.rc import parse
+from bridge.loop.setups.frankbria.settings import resolve
 
 if TYPE_CHECKING:
-    from bridge.setups.frankbria.settings import FrankbriaSettings
+    from bridge.loop.setups.frankbria.settings import FrankbriaSettings
 
 REFUSED = {
     'PROJECT_NAME="a`b"': "a command substitution",

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.setups.frankbria.layout import folder_of
-from bridge.setups.frankbria.opening import ready
-from bridge.setups.options import RunOptions
+from bridge.loop.setups.frankbria.layout import folder_of
+from bridge.loop.setups.frankbria.opening import ready
+from bridge.loop.setups.options import RunOptions
 from tests.setups.bmalph.inside import START, Time
 from tests.setups.frankbria.conftest import SESSION
 
 if TYPE_CHECKING:
-    from bridge.setups.frankbria.settings import FrankbriaSettings
+    from bridge.loop.setups.frankbria.settings import FrankbriaSettings
     from tests.setups.frankbria.conftest import Project
 
 
 def settings_of(project: Project, *words: str, **env: str) -> FrankbriaSettings:
-    from bridge.setups.frankbria.flags import parse
+    from bridge.loop.setups.frankbria.flags import parse
 
     given = parse(list(words))
     assert given.action == "run", given.message
@@ -327,7 +327,7 @@ VALUED = "-c -p -t --output-format --allowed-tools --session-expiry --github-iss
 
 @pytest.mark.parametrize("option", VALUED.split())
 def test_f20_a_missing_value_is_an_error_of_usage(project: Project, option: str) -> None:
-    from bridge.setups.frankbria.flags import parse
+    from bridge.loop.setups.frankbria.flags import parse
 
     found = parse(["-v", option])
     assert (found.action, found.message.split("\n")[0]) == ("error", f"{option} needs a value")
@@ -493,7 +493,7 @@ def test_f30_kept_a_refused_tool_halts_and_the_line_to_change_is_named(project: 
     ],
 )
 def test_f31_todays_tools_are_accepted(tools: str, fine: bool) -> None:
-    from bridge.setups.frankbria.flags import parse
+    from bridge.loop.setups.frankbria.flags import parse
 
     assert parse(["--allowed-tools", tools]).action == ("run" if fine else "error")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups import detect
+from bridge.loop.setups import detect
 from tests.setups.pocock.conftest import BOXES, FORMS, PRD, make
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.prompted.doctor import CHECKS, SCRIPTED_CHECKS
+from bridge.loop.setups.prompted.doctor import CHECKS, SCRIPTED_CHECKS
 from tests.examples import Example, lives, project, until
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import ConfigurationError
-from bridge.setups.prompted.task_lists import alone, in_order, is_list, planned, read_entries, with_done
+from bridge.loop.setups.prompted.task_lists import alone, in_order, is_list, planned, read_entries, with_done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

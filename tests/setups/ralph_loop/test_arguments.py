@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.errors import SessionRefused
-from bridge.setups.ralph_loop.controller import RalphRequest, Refusal, integer, parse
+from bridge.loop.setups.ralph_loop.controller import RalphRequest, Refusal, integer, parse
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.setups import detect as detect_any
-from bridge.setups.ralph_loop.kind import detect, missing
+from bridge.loop.setups import detect as detect_any
+from bridge.loop.setups.ralph_loop.kind import detect, missing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.active import ActiveRun
-from bridge.setups.diagnosis import examine
-from bridge.setups.ralph_loop.doctor import CHECKS, RalphCase
-from bridge.setups.ralph_loop.kind import detect
+from bridge.loop.engine.active import ActiveRun
+from bridge.loop.setups.diagnosis import examine
+from bridge.loop.setups.ralph_loop.doctor import CHECKS, RalphCase
+from bridge.loop.setups.ralph_loop.kind import detect
 
 if TYPE_CHECKING:
     from tests.setups.ralph_loop.conftest import Ralph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.setups.ralph_loop import plan
+from bridge.loop.setups.ralph_loop import plan
 from tests.setups.ralph_loop.conftest import PLAN
 
 MIXED = """\

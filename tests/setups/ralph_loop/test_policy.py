@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bridge.loop.policy import GO_ON, Decision, Limits, Moment, Pauses
-from bridge.setups.ralph_loop import policy, session_log
-from bridge.setups.ralph_loop.plan import Slices
-from bridge.setups.ralph_loop.policy import Attempt, ContextUse, SessionPolicy, SessionState, promised
-from bridge.stream.analysis import Limit
+from bridge.loop.engine.policy import GO_ON, Decision, Limits, Moment, Pauses
+from bridge.loop.setups.ralph_loop import policy, session_log
+from bridge.loop.setups.ralph_loop.plan import Slices
+from bridge.loop.setups.ralph_loop.policy import Attempt, ContextUse, SessionPolicy, SessionState, promised
+from bridge.scripts.stream.analysis import Limit
 from tests.setups.ralph_loop.conftest import COMPLETE, REPLAN, RULE
 
 NOW = datetime(2026, 11, 20, 18, 5, 9, tzinfo=UTC)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from bridge.setups.ralph_loop.prompt import fill, volume_hint
+from bridge.loop.setups.ralph_loop.prompt import fill, volume_hint
 
 TEXT = (
     "$A ${A} $AB ${AB} $5 $(date) ${A:-d} ${A-d} $$A $${A} ${$A} ${A$B} ${} $ ${ $- ${A }\n"

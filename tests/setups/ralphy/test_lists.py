@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.setups.prompted.task_lists import with_open
+from bridge.loop.setups.prompted.task_lists import with_open
 
 LISTS = {
     "tasks:\n- completed: yes # ?\n  title: a\n": "tasks:\n- completed: false # ?\n  title: a\n",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.events import LoopEnded
-from bridge.loops import Loop
+from bridge.loop.engine.events import LoopEnded
+from bridge.loop.loops import Loop
 from tests.setups.ralphy.conftest import PRD
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.setups.script.calls import form_of
+from bridge.loop.setups.script.calls import form_of
 
 HEADLESS = [
     ("claude -p|go on", "go on"),

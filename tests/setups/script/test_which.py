@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups import detect
-from bridge.setups.script.which import LoopScript, candidates
+from bridge.loop.setups import detect
+from bridge.loop.setups.script.which import LoopScript, candidates
 from tests.cli.conftest import Project
 
 if TYPE_CHECKING:
@@ -219,9 +219,9 @@ def test_from_a_folder_below_it_is_the_same_project(own: Project, tmp_path: Path
 
 def test_a_turn_in_a_box_plants_no_such_script(tmp_path: Path) -> None:
     """Whoever types `run` next would run it, outside of the box."""
-    from bridge.sandbox.contents import compose
-    from bridge.sandbox.settings import Wishes
-    from bridge.setups.boxes import signs_of_kinds
+    from bridge.loop.sandbox.contents import compose
+    from bridge.loop.sandbox.settings import Wishes
+    from bridge.loop.setups.boxes import signs_of_kinds
 
     signs, _ = signs_of_kinds()
     (tmp_path / "home").mkdir()
@@ -277,7 +277,7 @@ def test_scripts_that_start_each_other_are_read_once(tmp_path: Path) -> None:
 
 
 def test_a_long_word_and_many_blank_lines_are_read_in_no_time() -> None:
-    from bridge.setups.script.past_path import paths_in, startup
+    from bridge.loop.setups.script.past_path import paths_in, startup
 
     text = f": {'a' * 400_000}\n{chr(10) * 400_000}: {'a/' * 100_000}\n$HOME/bin/../claude -p x\n"
     began = time.monotonic()
@@ -288,7 +288,7 @@ def test_a_long_word_and_many_blank_lines_are_read_in_no_time() -> None:
 
 
 def test_a_path_of_a_cli_is_found_to_its_beginning(tmp_path: Path) -> None:
-    from bridge.setups.script.past_path import paths_in
+    from bridge.loop.setups.script.past_path import paths_in
 
     program = tmp_path / "my-tools@2/claude/claude"
     program.parent.mkdir(parents=True)

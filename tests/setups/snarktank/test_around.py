@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.events import IterationEnded, LoopEnded
-from bridge.loops import Loop
+from bridge.loop.engine.events import IterationEnded, LoopEnded
+from bridge.loop.loops import Loop
 from tests.examples import lives, until
 from tests.setups.snarktank.conftest import CLAUDE_ONLY, DONE, Ralph, make
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from bridge.setups.wiggum.files import Layout
-from bridge.setups.wiggum.hook import answer
-from bridge.setups.wiggum.transcript import last_message
+from bridge.loop.setups.wiggum.files import Layout
+from bridge.loop.setups.wiggum.hook import answer
+from bridge.loop.setups.wiggum.transcript import last_message
 from tests import command
 
 if TYPE_CHECKING:
-    from bridge.setups.wiggum.hook_call import HookResponse
+    from bridge.loop.setups.wiggum.hook_call import HookResponse
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = (

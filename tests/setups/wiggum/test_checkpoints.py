@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.base.git.repository import Repository, find_repository
+from bridge.base.git.work import WorkDetector
 from bridge.errors import ConfigurationError
-from bridge.git.repository import Repository, find_repository
-from bridge.git.work import WorkDetector
-from bridge.setups.wiggum.checkpoints import CheckpointResult, listed, make, restore
-from bridge.setups.wiggum.files import FILES
-from bridge.setups.wiggum.state import Checkpointing
+from bridge.loop.setups.wiggum.checkpoints import CheckpointResult, listed, make, restore
+from bridge.loop.setups.wiggum.files import FILES
+from bridge.loop.setups.wiggum.state import Checkpointing
 from tests.setups.wiggum.project import Project, none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.process.ask import Ran
+    from bridge.base.process.ask import Ran
 
 
 def checkpoint(

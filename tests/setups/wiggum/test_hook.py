@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.wiggum.transcript import last_message
+from bridge.loop.setups.wiggum.transcript import last_message
 from tests.command import MAIN
 
 if TYPE_CHECKING:
@@ -95,7 +95,10 @@ def test_help_is_there_all_the_same(project: Project) -> None:
     ("message", "modules"),
     [
         ("Error: no", ()),
-        ("Worked on it.", ("bridge.stream.analysis", "bridge.loop.policy", "bridge.setups.settings")),
+        (
+            "Worked on it.",
+            ("bridge.scripts.stream.analysis", "bridge.loop.engine.policy", "bridge.loop.setups.settings"),
+        ),
     ],
 )
 def test_it_needs_neither_click_nor_sh_nor_bash(project: Project, message: str, modules: tuple[str, ...]) -> None:

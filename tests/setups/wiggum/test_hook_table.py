@@ -622,8 +622,8 @@ def _looked(project: Project, state: dict[str, Any]) -> dict[str, Any]:
     """Put what git says now into the turn of a state, where the row wants that."""
     if "turn" not in state:
         return state
-    from bridge.git.work import WorkDetector
-    from bridge.setups.wiggum.files import FILES
+    from bridge.base.git.work import WorkDetector
+    from bridge.loop.setups.wiggum.files import FILES
 
     look = WorkDetector(project.path, FILES).look()
     names = {"HEAD": look.head, "TREE": look.tree}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from bridge.errors import ConfigurationError
-from bridge.setups.wiggum.install import default_command, with_hook, without_hook
+from bridge.loop.setups.wiggum.install import default_command, with_hook, without_hook
 
 if TYPE_CHECKING:
     from tests.setups.wiggum.project import Project

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.setups.wiggum.progress import read_blocks
+from bridge.loop.setups.wiggum.progress import read_blocks
 
 if TYPE_CHECKING:
     from tests.setups.wiggum.project import Project

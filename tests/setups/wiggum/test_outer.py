@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.base.git.work import WorkDetector
 from bridge.cli._failures import guarded
-from bridge.git.work import WorkDetector
-from bridge.loop.active import ActiveRun
-from bridge.loop.events import IterationEnded, LoopEnded, Notice, Waiting
-from bridge.loop.policy import Limits
-from bridge.loop.runner import run_loop
-from bridge.loop.settings import LoopSettings
-from bridge.setups.wiggum.breaker import WiggumBreakerSettings
-from bridge.setups.wiggum.files import FILES
-from bridge.setups.wiggum.handler import OuterHandler
-from bridge.setups.wiggum.outer import OuterPolicy, OuterState
-from bridge.setups.wiggum.start import prepare
-from bridge.setups.wiggum.task import StartRequest
-from bridge.stream.analysis import Analyzer
-from bridge.turn.tool import Command, TurnResult
+from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.events import IterationEnded, LoopEnded, Notice, Waiting
+from bridge.loop.engine.policy import Limits
+from bridge.loop.engine.runner import run_loop
+from bridge.loop.engine.settings import LoopSettings
+from bridge.loop.setups.wiggum.breaker import WiggumBreakerSettings
+from bridge.loop.setups.wiggum.files import FILES
+from bridge.loop.setups.wiggum.handler import OuterHandler
+from bridge.loop.setups.wiggum.outer import OuterPolicy, OuterState
+from bridge.loop.setups.wiggum.start import prepare
+from bridge.loop.setups.wiggum.task import StartRequest
+from bridge.loop.turn.tool import Command, TurnResult
+from bridge.scripts.stream.analysis import Analyzer
 from tests.setups.wiggum.project import none_sleeps, unique_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bridge.loop.events import LoopEvent
-    from bridge.turn.tool import TurnRequest
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.turn.tool import TurnRequest
     from tests.setups.wiggum.project import Project
 
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from bridge.errors import StateUnreadable
-from bridge.setups.wiggum import breaker as breakers
-from bridge.setups.wiggum.breaker import Evidence, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
-from bridge.setups.wiggum.policy import TurnFacts, decide
-from bridge.setups.wiggum.progress import Block, count_blocks, host_block, read_blocks, read_items
-from bridge.setups.wiggum.signs import error_in, fatal_in, is_stuck
-from bridge.setups.wiggum.state import OpenTurn, WiggumState, read_state, write_state
-from bridge.setups.wiggum.task import TEMPLATES, filled, template, turn_prompt
+from bridge.loop.setups.wiggum import breaker as breakers
+from bridge.loop.setups.wiggum.breaker import Evidence, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit
+from bridge.loop.setups.wiggum.policy import TurnFacts, decide
+from bridge.loop.setups.wiggum.progress import Block, count_blocks, host_block, read_blocks, read_items
+from bridge.loop.setups.wiggum.signs import error_in, fatal_in, is_stuck
+from bridge.loop.setups.wiggum.state import OpenTurn, WiggumState, read_state, write_state
+from bridge.loop.setups.wiggum.task import TEMPLATES, filled, template, turn_prompt
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SETTINGS = WiggumBreakerSettings()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge import timestamps
+from bridge.base import timestamps
 
 if TYPE_CHECKING:
     from tests.setups.wiggum.project import Project

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.git.work import WorkDetector
-from bridge.setups.wiggum.files import FILES
+from bridge.base.git.work import WorkDetector
+from bridge.loop.setups.wiggum.files import FILES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.setups.wiggum.task import filled, filled_by, template, with_promise
+from bridge.loop.setups.wiggum.task import filled, filled_by, template, with_promise
 
 if TYPE_CHECKING:
     import subprocess

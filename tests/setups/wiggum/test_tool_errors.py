@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.setups.wiggum.transcript import logged_errors, standing_errors, tool_errors
+from bridge.loop.setups.wiggum.transcript import logged_errors, standing_errors, tool_errors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,15 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.scripts.stream import COMMANDS
+from bridge.scripts.stream.filters import HostedFilter
 from bridge.shell import Shell
-from bridge.stream import COMMANDS
-from bridge.stream.filters import HostedFilter
 from tests import jqs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bridge.stream.filters import HookRun
+    from bridge.scripts.stream.filters import HookRun
 
 BASH = shutil.which("bash") or "bash"
 

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from bridge.stream.filters.loops import JqProgram
-from bridge.stream.filters.recognise import recognise
-from bridge.stream.filters.shelltext import NotUnderstood
+from bridge.scripts.stream.filters.loops import JqProgram
+from bridge.scripts.stream.filters.recognise import recognise
+from bridge.scripts.stream.filters.shelltext import NotUnderstood
 from tests.stream.filters.against_bash import BASH, Bench
 
 ECHO = 'echo "$line" | '

@@ -14,7 +14,7 @@ from tests.stream.filters.against_bash import Bench, drained
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bridge.stream.filters import HookRun, HostedFilter
+    from bridge.scripts.stream.filters import HookRun, HostedFilter
 
 LOOP = "hook() {{ while IFS= read -r line; do {}; done; }}"
 DISPLAY = LOOP.format("""echo "$line" | jq -r .text 2>/dev/null || true""")

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.process.leftovers import marked
+from bridge.base.process.leftovers import marked
 from tests import command
 from tests.setups.frankbria.blackbox import shapes
 from tests.setups.frankbria.installation import Home

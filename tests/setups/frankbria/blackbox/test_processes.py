@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from bridge.process.leftovers import marked
+from bridge.base.process.leftovers import marked
 from tests.setups.bmalph.agents import heard
 from tests.setups.frankbria.blackbox import shapes
 from tests.setups.frankbria.blackbox.scenario import SESSION, Stage

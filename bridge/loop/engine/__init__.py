@@ -1,0 +1,1 @@
+"""The autonomous loop: pure decisions, and a thin runner around them."""

@@ -1,0 +1,106 @@
+"""What a loop stands on and a turn may take from under it: its plan, its branch, a git with nothing left open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bridge.base.git.left_open import git_dir, is_detached, locks, unfinished
+from bridge.loop.engine.policy import NOT_DONE, Decision, Verdict
+from bridge.loop.engine.stages.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from bridge.loop.engine.context import LoopContext
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.outcome import Outcome
+    from bridge.loop.engine.stages.stage import Events, TurnReport
+
+_DETACHED = "none (detached HEAD)"
+
+
+class Ground(Stage):
+    def __init__(self, loop: LoopContext[Any]) -> None:
+        super().__init__(loop)
+        self._project = loop.settings.project
+        self._turn = 0
+        self._had_plan = False
+        self._plan_gone = 0  # the turn since which it is
+        self._first: str | None = None
+        self._branch = ""
+        self._moved = 0
+        self._open: tuple[str, ...] = ()
+        self._sentences: tuple[str, ...] = ()
+
+    def open(self) -> Iterator[str]:
+        """Say what keeps agents from committing, or their commits from being found."""
+        folder = git_dir(self._project)
+        if not folder.exists():
+            return
+        if is_detached(self._project) and not unfinished(self._project):
+            yield "detached HEAD: what is committed here is on no branch · next: git switch -c NAME"
+        for lock in locks(folder):
+            yield f"there is a {lock}: nobody can commit · next: end the git that holds it, else delete it"
+        if not self.loop.repository.has_identity():
+            step = "git config user.name NAME && git config user.email ADDRESS"
+            yield f"git has no user.name and user.email here: agents can't commit · next: {step}"
+
+    def before_turn(self) -> Events:
+        """Say what is in the middle in git that wasn't before."""
+        self._plan_is_gone()
+        found = unfinished(self._project)
+        since = f" since turn {self._turn}" if self._turn else ""
+        for what in found:
+            if what not in self._open:
+                yield f"{what} is in the middle here{since}: see git status"
+        self._open = found
+
+    def counted(self, report: TurnReport, outcome: Outcome) -> None:
+        """Look what it did: for its line, and the same in sentences."""
+        del outcome
+        tree, changes = report.turn.tree, report.turn.changes
+        self._turn = turn = report.turn.request.number
+        sentences = []
+        if self._plan_is_gone():
+            self._plan_gone = turn
+            report.took.append("the plan is gone")
+            sentences.append(f"the fix plan is gone since turn {turn}: nothing says what is left")
+        if tree is not None and self._first is None:
+            self._first = tree.branch
+        if tree is not None and changes is not None:
+            self._branch = changes.branch
+            if changes.branch != tree.branch:
+                self._moved = turn
+                before, now = tree.branch or _DETACHED, changes.branch or _DETACHED
+                report.took.append(f"branch {before} → {now}")
+                sentences.append(f"turn {turn} went from branch {before} to {now}: what follows is committed there")
+        self._sentences = tuple(sentences)
+
+    def after_turn(self, report: TurnReport, outcome: Outcome, decision: Decision) -> Events:
+        del report, outcome, decision
+        return self._sentences
+
+    def _plan_is_gone(self) -> bool:
+        has_plan = self.loop.handler.progress() is not None
+        gone, self._had_plan = self._had_plan and not has_plan, has_plan
+        if has_plan:
+            self._plan_gone = 0
+        return gone
+
+    def may_end(self, decision: Decision) -> Generator[LoopEvent | str, None, Decision]:
+        """A loop whose plan is gone isn't complete because its turns are used up."""
+        yield from ()
+        if decision.verdict is not Verdict.COMPLETE or decision.reason not in NOT_DONE or not self._plan_gone:
+            return decision
+        status = 0 if decision.status is None else decision.status
+        return replace(decision, verdict=Verdict.INCOMPLETE, status=status)
+
+    def last_words(self) -> str:
+        """Say at the end what isn't as it was, as part of a sentence; or ''."""
+        found = [f"the fix plan is gone since turn {self._plan_gone}"] if self._plan_gone else []
+        if self._moved and self._first is not None and self._branch != self._first:
+            now = f"branch {self._branch} is" if self._branch else "no branch (detached HEAD) is"
+            found.append(f"{now} checked out since turn {self._moved}, and not {self._first or 'what was'}")
+        found += [f"{what} is in the middle here" for what in unfinished(self._project) if self._turn]
+        return "; ".join(found)

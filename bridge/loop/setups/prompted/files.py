@@ -1,0 +1,57 @@
+"""The files of such a setup: where they lie, how people in the project write them, which script is the original."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.base.files import read_bytes, usable
+from bridge.errors import ConfigurationError
+from bridge.loop.setups.model import Setup
+from bridge.loop.setups.standin import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_MOST = 16 * 1024 * 1024
+
+
+def setup_at(
+    name: str, project: Path, home: Path, controller: str, signs: Iterable[str], flavour: str = ""
+) -> Setup:
+    """Make the setup of a controller in a folder; `signs`: names in it that show it, where they are there."""
+    home, top = home.resolve(), project.resolve()
+    evidence = tuple(_from(top, home / each) for each in signs if (home / each).is_file())
+    return Setup(name, project, home, home / controller, evidence, flavour)
+
+
+def own_script(controller: Path) -> Path:
+    """The controller's original, wherever it lies by now."""
+    original = kept(controller)
+    return original if original.is_file() else controller
+
+
+def shown(setup: Setup, name: str) -> str:
+    """A file in its folder, as people in the project would write it."""
+    return _from(setup.project.resolve(), setup.home / name)
+
+
+def plan_text(setup: Setup, name: str) -> str | None:
+    """What a plan in its folder says; None: there is none.
+
+    Raises:
+        ConfigurationError: it has more than 16 MiB, which nobody has written.
+        ProjectUnusable: it can't be read, is no regular file, or a link leads out of the project.
+    """
+    path = setup.home / name
+    with usable(path), suppress(FileNotFoundError, NotADirectoryError):
+        data = read_bytes(path, _MOST + 1)
+        if len(data) > _MOST:
+            raise ConfigurationError(f"{shown(setup, name)} has more than 16 MiB\n  next: see what is in it")
+        return data.decode("utf-8", "replace")
+    return None
+
+
+def _from(project: Path, path: Path) -> str:
+    return str(path.relative_to(project)) if path.is_relative_to(project) else str(path)

@@ -1,0 +1,601 @@
+"""A call of a script's as a turn: the CLI runs with the words, folder, environment and stdin of the call."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import stat
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from datetime import datetime
+from fcntl import ioctl
+from itertools import zip_longest
+from termios import FIONREAD
+from typing import TYPE_CHECKING
+
+from bridge.base.files import descriptor, open_file
+from bridge.base.process.argv import check_sizes, os_arguments
+from bridge.base.process.leftovers import MARK
+from bridge.base.process.program import Program
+from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.loop.setups.script.past_path import OURS
+from bridge.loop.setups.script.server import without
+from bridge.loop.turn.logs import TurnLog
+from bridge.loop.turn.model import with_model
+from bridge.loop.turn.tool import Command, Notice, RunProgress, first_line, not_started, stderr_tail
+from bridge.loop.turn.watched import Watched
+from bridge.scripts.stream.analysis import Analyzer, RunFacts, analyze_file
+from bridge.scripts.stream.analysis.permanent import is_passing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.setups.script.server import Call
+    from bridge.loop.turn.tool import Event, TurnRequest, TurnResult
+
+_TICK = 0.02
+_HELD_SECONDS = 10.0
+_PIECE = 4096  # that a pipe takes at once where it takes anything
+_MOST_STDIN = 256 * 1024 * 1024
+_CHUNK = 65536
+_MUCH_IN_A_PIPE = 32 * 1024
+
+
+class Relay:
+    """What a CLI prints, on its way to the script: held back at first, since an attempt that a limit ends has to
+    leave nothing behind.
+
+    Args:
+        call: whose stdout and stderr it goes to.
+        ended: whether to give up on a script that doesn't read.
+    """
+
+    def __init__(self, call: Call, ended: Callable[[], bool]) -> None:
+        self._fds = call.request.fds
+        self._ended = ended
+        self._held: list[tuple[int, bytes]] = []
+        self._began: float | None = None
+        self._holding = True
+        self.broken = False
+        """Nobody reads its stdout any more."""
+
+    def put(self, number: int, data: bytes) -> None:
+        if not data:
+            return
+        if self._holding:
+            self._began = time.monotonic() if self._began is None else self._began
+            self._held.append((number, data))
+            self.look()
+        else:
+            self._write(number, data)
+
+    def look(self) -> None:
+        """Let go of what was held long enough."""
+        if self._holding and self._began is not None and time.monotonic() - self._began >= _HELD_SECONDS:
+            self.release()
+
+    def hold(self) -> None:
+        """Hold what comes from now on until somebody has judged it."""
+        self._holding, self._began = True, float("inf")
+
+    def release(self) -> None:
+        self._holding = False
+        held, self._held = self._held, []
+        for number, data in held:
+            self._write(number, data)
+
+    def drop(self) -> None:
+        self._held.clear()
+
+    def _write(self, number: int, data: bytes) -> None:
+        fd = self._fds[number]
+        if fd is None or (self.broken and number == 1):
+            return
+        left = memoryview(data)
+        poller = select.poll()
+        poller.register(fd, select.POLLOUT)
+        while left and not self._ended():
+            if not poller.poll(200):
+                continue
+            try:
+                left = left[os.write(fd, left[:_PIECE]) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                self.broken = self.broken or number == 1
+                return
+
+
+class Running:
+    """The CLI of a call, in a thread of its own, so that calls that come side by side run so.
+
+    Args:
+        call: the script's.
+        settings: of the loop.
+        output, errors: the logs.
+        timeout: seconds that it may take, or None.
+        added: words for the prompt, or ''.
+        exports: gives further variables, once the turn has begun.
+        notify: called when it has ended.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        settings: LoopSettings,
+        output: Path,
+        errors: Path,
+        *,
+        timeout: float | None = None,
+        added: str = "",
+        exports: Callable[[], Mapping[str, str]] = dict,
+        notify: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._thread = threading.Thread(target=self._work, name=f"turn {call.number}", daemon=True)
+        self.call = call
+        self.settings = settings
+        self.output, self.errors = output, errors
+        self.relay = Relay(call, self._is_stopped)
+        self.began = time.monotonic()
+        self.lines: deque[bytes] = deque()
+        self.result: TurnResult | None = None
+        self.beside = False
+        """It has begun while another one is the loop's turn: what it comes to is looked at later."""
+        self.error: BaseException | None = None
+        self.note = ""
+        """What is to be said of the model that was asked for."""
+        self._timeout, self._added, self._exports = timeout, added, exports
+        self._notify = notify
+        self._ending = threading.Event()
+        self._as_events = self._signalled = False
+        self._feeding: int | None = None
+        """Our copy of what the CLI reads from, until the CLI has it."""
+        self._feed: threading.Thread | None = None
+        self._fed_enough = threading.Event()
+
+    def stop(self) -> None:
+        """End it, and wait until it has ended."""
+        if self.is_alive():
+            self._ending.set()
+            self._thread.join()
+
+    def _is_stopped(self) -> bool:
+        return self._ending.is_set() or self.call.gone
+
+    def start(self) -> None:
+        """Begin, unless it has begun beside another."""
+        if self._thread.ident is None:
+            self._thread.start()
+
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for its end, at most so long."""
+        self._thread.join(seconds)
+
+    def _work(self) -> None:
+        try:
+            try:
+                self.result = self._run()
+            except (ProgramNotFound, ProgramNotStarted) as error:
+                self.relay.put(2, f"{first_line(error)}\n".encode("utf-8", "replace"))
+                self.result = not_started(first_line(error))
+            finally:
+                self._end_feed()
+            if self.beside and self._is_for_the_script():
+                self.answer()
+        except BaseException as error:  # noqa: BLE001 - the loop raises it
+            self.error = error
+        finally:
+            self._notify()
+
+    def answer(self, status: int | None = None) -> None:
+        """Give the script what it has printed, and its status; None: as the CLI has ended."""
+        assert self.result is not None
+        status = self.result.status if status is None else status
+        self.relay.release()
+        self.call.end(-signal.SIGPIPE if self.relay.broken and status == 0 else status)
+
+    def _is_for_the_script(self) -> bool:
+        """Whether a loop would neither make this call again nor end because of it, so that nobody has to wait for
+        the turn in front: it may be that it is this one's output which that is waiting for.
+        """
+        if self.result is None or self.call.gone or self.result.timed_out:
+            return False
+        facts = RunFacts(now=datetime.now().astimezone(), exit_status=self.result.status, stderr=self.result.stderr)
+        found = analyze_file(self.output, facts)
+        return found.limit is None and found.permanent is None and not is_passing(found.error or "")
+
+    def _run(self) -> TurnResult:
+        settings, self._analyzer = self.settings, Analyzer()
+        argv, stdin = self._given()
+        if settings.model:
+            argv = self._with_model(argv)
+        if self._counts() and (events := asked_for_events(self.call)):
+            self._as_events = True
+            argv = [*argv[: self.call.form.at], *events, *argv[self.call.form.at :]]
+        argv, env, cwd, standing = self._placed(argv)
+        request, boxed = self.call.request, settings.box is not None
+        merged = _same(request.fds[1], request.fds[2])
+        if boxed:
+            request = request.for_a_box()
+        if not merged:
+            os.close(
+                descriptor(self.errors, os.O_WRONLY | os.O_CREAT)
+            )  # to be open before the CLI can take it away
+        with (
+            standing,
+            lent(stdin) if boxed and isinstance(stdin, int) else nullcontext(stdin) as given,
+            TurnLog(self.output, settings.turn_log_bytes) as raw,
+            nullcontext() if merged else open_file(self.errors, buffering=0) as errors,
+            Program(
+                os_arguments(argv),
+                cwd=cwd,
+                env=env,
+                stderr_path=None if merged else self.errors,
+                timeout=self._timeout,
+                graces=settings.graces,
+                stdin=given,
+                inherited=request.inherited,
+                open_beside=bool(request.further),
+            ) as program,
+        ):
+            self._let_go()
+            watched = Watched(program, self._analyzer, settings, every=_TICK)
+            for line in watched.lines():
+                if line:
+                    raw.write(line)
+                    self._take(line, completed=watched.completed)
+                    continue
+                if errors is not None:
+                    self.relay.put(2, errors.read(_CHUNK))
+                self._tend(program)
+            while errors is not None and (data := errors.read(_CHUNK)):
+                self.relay.put(2, data)
+        return watched.result(stderr=b"" if merged else stderr_tail(self.errors), shown=True)
+
+    def _with_model(self, argv: list[str]) -> list[str]:
+        """Have the call's CLI use the model that is asked for, where the call names none and the CLI takes one."""
+        form = self.call.form
+        try:
+            own = [form.cli.programs[0], *argv[form.at :]]
+            [_, *words], self.note = with_model(own, self.settings.model)
+        except ConfigurationError as error:
+            self.note = first_line(error)
+            return argv
+        return [*argv[: form.at], *words]
+
+    def _placed(self, argv: list[str]) -> tuple[list[str], dict[str, str], str, AbstractContextManager[None]]:
+        """Say what is started, with which environment, where, and what has to stand meanwhile."""
+        request, settings = self.call.request, self.settings
+        project = os.fspath(settings.project)
+        env = {**request.env, MARK: project, **self._exports()}
+        env["PATH"] = without(env.get("PATH", os.defpath), os.path.dirname(request.argv[0]))
+        for name in OURS:
+            env.pop(name, None)
+        ours = os.path.dirname(os.path.dirname(request.argv[0]))
+        if env.get("BASH_ENV", "").startswith(f"{ours}/"):  # for the script alone
+            del env["BASH_ENV"]
+            if (own := settings.environment.get("BASH_ENV")) is not None:
+                env["BASH_ENV"] = own
+        cwd = request.cwd or project
+        check_sizes(argv, env)
+        if settings.box is None:
+            return argv, env, cwd, nullcontext()
+        words = argv
+        if os.path.realpath(cwd) != os.path.realpath(project):
+            words = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', cwd, *argv]
+        boxed = settings.box.command(words, env, also=(argv[0],))
+        return [*boxed.argv], dict(boxed.env), project, boxed.standing()
+
+    def _take(self, line: bytes, *, completed: bool) -> None:
+        self._analyzer.feed(line)
+        line = line[:-1] if completed else line  # the script gets it when it is printed
+        self.lines.append(line)
+        if self._analyzer.closings:
+            self.relay.hold()
+        self.relay.put(1, _text_of(line) if self._as_events else line)
+
+    def _let_go(self) -> None:
+        if self._feeding is not None:
+            os.close(self._feeding)
+            self._feeding = None
+
+    def _counts(self) -> bool:
+        """Whether what the CLI says of tokens and money is needed."""
+        caps = self.settings.caps
+        return caps.max_cost is not None or caps.max_tokens is not None or caps.tokens_per_hour is not None
+
+    def _tend(self, program: Program) -> None:
+        """See to what has happened around it meanwhile."""
+        self.relay.look()
+        if self.relay.broken and not self._signalled:
+            self._signalled = True
+            self._send(program, signal.SIGPIPE)
+        for number in self.call.signals():
+            self._send(program, number)
+        if self._is_stopped():
+            program.end(interrupt=False)
+
+    def _send(self, program: Program, number: int) -> None:
+        with suppress(OSError):
+            if self.settings.box is None:
+                os.kill(program.pid, number)
+            else:
+                os.killpg(program.pid, number)
+
+    # -- what it is given ----------------------------------------------------------------------------
+
+    def _given(self) -> tuple[list[str], bytes | int | None]:
+        """Give its words and its stdin, with what is to be added to the prompt."""
+        call, added = self.call, self._added
+        argv = [*call.argv]
+        fd = call.request.fds[0]
+        form = call.form
+        if fd is not None and (place := _place(fd)) is not None:
+            if call.place is None:
+                call.place = place
+            else:  # another attempt
+                os.lseek(fd, call.place, os.SEEK_SET)
+        if form.prompt is not None and not form.file:
+            if added:
+                argv[form.prompt] += f"\n\n{added}"
+            return argv, self._fed(fd) if fd is not None and call.has_own_stdin else fd
+        if fd is None or os.isatty(fd) or form.file:
+            return argv, fd
+        if call.stdin is None and (added or call.place is None):
+            call.stdin = read_all(fd, self._is_stopped)
+        if call.stdin is None:
+            return argv, fd
+        return argv, call.stdin + (f"\n\n{added}\n".encode() if added else b"")
+
+    def _fed(self, fd: int) -> int:
+        """Give a pipe with what the script writes into another one, of which each attempt gets all."""
+        self._feeding, end = os.pipe()
+        self._feed = threading.Thread(target=feed, args=(self.call, fd, end, self._fed_enough), name="stdin")
+        self._feed.daemon = True
+        self._feed.start()
+        return self._feeding
+
+    def _end_feed(self) -> None:
+        self._let_go()
+        self._fed_enough.set()
+        if self._feed is not None:
+            self._feed.join()
+
+
+def feed(call: Call, fd: int, to: int, enough: threading.Event) -> None:
+    """Hand on what comes in a pipe, and keep it, until it ends, or nobody reads any more."""
+    os.set_blocking(to, False)
+    left = memoryview(bytes(call.fed))
+    try:
+        while not (enough.is_set() or len(call.fed) > _MOST_STDIN):
+            poller = select.poll()
+            poller.register(to, select.POLLOUT if left else 0)
+            if not left:
+                poller.register(fd, select.POLLIN)
+            ready = dict(poller.poll(100))
+            if ready.get(to, 0) & ~select.POLLOUT:
+                return
+            if to in ready:
+                left = left[os.write(to, left[:_PIECE]) :]
+            elif fd in ready:
+                piece = os.read(fd, _CHUNK)
+                if not piece:
+                    return
+                call.fed += piece
+                left = memoryview(piece)
+    except OSError:  # nobody reads it any more
+        return
+    finally:
+        os.close(to)
+
+
+def asked_for_events(call: Call) -> tuple[str, ...]:
+    """Give the words with which a call's CLI prints events, where the script asks for its text; else nothing."""
+    calls = call.form.cli.calls
+    assert calls is not None
+    return () if _form_asked_for(call) else calls.events
+
+
+def asks_for_json(call: Call) -> bool:
+    """Whether a script asks for JSON, in whichever form."""
+    return any("json" in word for word in _form_asked_for(call))
+
+
+def _form_asked_for(call: Call) -> list[str]:
+    """The words of a call that say what its CLI is to print: options, and their values."""
+    calls, words = call.form.cli.calls, call.argv[call.form.at :]
+    assert calls is not None
+    found = []
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = word.partition("=")
+        if name in calls.forms:
+            found += [name, value if equals or following.startswith("-") else following]
+    return found
+
+
+def _text_of(line: bytes) -> bytes:
+    """What a CLI prints as text in the place of an event."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(event, dict) or "type" not in event:
+        return line
+    words = event.get("result") if event["type"] == "result" else None
+    if not isinstance(words, str):
+        return b""
+    return (words if words.endswith("\n") else f"{words}\n").encode("utf-8", "surrogateescape")
+
+
+def prompt_of(call: Call) -> bytes:
+    """Read the prompt of a call, whose CLI won't; an option's file is left to it."""
+    form, fd = call.form, call.request.fds[0]
+    if form.prompt is not None:
+        words = os.fsencode(call.argv[form.prompt][form.before :])
+        if fd is None or not call.has_own_stdin:
+            return words
+        call.fed += read_all(fd, lambda: call.gone)
+        return words + (b"\n\n" + call.fed if call.fed.strip() else b"")
+    if fd is None or os.isatty(fd):
+        return b""
+    if call.stdin is None:
+        call.stdin = read_all(fd, lambda: call.gone)
+    return call.stdin
+
+
+@contextmanager
+def lent(fd: int) -> Iterator[int | None]:
+    """Give what a box gets in the place of a stdin: of a file the rest in a copy, since by its descriptor the file
+    could be opened to be written to, wherever it lies; a pipe as it is; nothing instead of a terminal or a device.
+
+    What was read of the copy counts as read of the file: the rest is the next command's.
+    """
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        yield fd
+    elif not stat.S_ISREG(mode):
+        yield None
+    else:
+        with tempfile.TemporaryFile(buffering=0) as copy:
+            begin = at = os.lseek(fd, 0, os.SEEK_CUR)
+            while at - begin < _MOST_STDIN and (data := os.pread(fd, 1 << 20, at)):
+                copy.write(data)
+                at += len(data)
+            copy.seek(0)
+            yield copy.fileno()
+            os.lseek(fd, begin + min(copy.tell(), at - begin), os.SEEK_SET)
+
+
+def is_being_written(call: Call) -> bool:
+    """Whether its stdin is a pipe that somebody may still write to, and that isn't full: CLIs read to the end."""
+    fd = call.request.fds[0]
+    if fd is None or not stat.S_ISFIFO(os.fstat(fd).st_mode):
+        return False
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    if any(event & select.POLLHUP for _, event in poller.poll(0)):
+        return False
+    held = bytearray(4)
+    ioctl(fd, FIONREAD, held)
+    return int.from_bytes(held, sys.byteorder) < _MUCH_IN_A_PIPE
+
+
+def deliver(call: Call, words: str) -> None:
+    """Give the script the answer of another tool, in the form that it has asked its CLI for."""
+    relay = Relay(call, lambda: call.gone)
+    relay.release()
+    if asks_for_json(call):
+        answer = {"type": "result", "subtype": "success", "is_error": False, "result": words.rstrip("\n")}
+        words = json.dumps(answer) + "\n"
+    relay.put(1, words.encode("utf-8", "surrogateescape"))
+
+
+def read_all(fd: int, ended: Callable[[], bool]) -> bytes:
+    """Read a prompt to its end, as a CLI would; within bounds."""
+    data = bytearray()
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    while len(data) < _MOST_STDIN and not ended():
+        if poller.poll(200):
+            piece = os.read(fd, _CHUNK)
+            if not piece:
+                break
+            data += piece
+    return bytes(data)
+
+
+class CallTool:
+    """Runs the calls of a script; see :class:`bridge.loop.turn.tool.Tool`.
+
+    Args:
+        name: of the tool, for records.
+        running: gives what was begun for the call of a turn.
+        poll_seconds: how often progress is told.
+        shown: the script itself prints, for people, what it makes of the answers.
+    """
+
+    def __init__(
+        self, name: str, running: Callable[[TurnRequest], Running], poll_seconds: float, *, shown: bool = True
+    ) -> None:
+        self.name = name
+        self._shown = shown
+        self._running = running
+        self._poll = poll_seconds
+        self._now: Running | None = None
+        self._noted: set[str] = set()
+
+    def supports_sessions(self) -> bool:
+        return False
+
+    def try_model(self) -> None:
+        return
+
+    def recover_session_id(self, output_file: str) -> str | None:  # noqa: ARG002
+        return None
+
+    def denial_help(self) -> str:
+        return ""
+
+    def prepare(self, request: TurnRequest) -> Command:
+        self._now = running = self._running(request)
+        call = running.call
+        return Command((call.form.cli.programs[0], *call.argv[call.form.at :]))
+
+    def run(self, command: Command, request: TurnRequest) -> Generator[Event, None, TurnResult]:  # noqa: ARG002
+        running, count, told = self._now, 0, time.monotonic()
+        assert running is not None
+        last = b""
+        running.start()
+        try:
+            while running.is_alive() or running.lines:
+                running.wait(0.5 if not running.lines else 0)
+                last = _hand_on(running, request) or last
+                if time.monotonic() - told >= self._poll:
+                    told = time.monotonic()
+                    shown = last.rstrip(b"\r\n")[-400:].decode("utf-8", "replace")
+                    yield RunProgress(request.number, told - running.began, shown, "", count)
+                    count += 1
+        finally:
+            running.stop()
+        if running.note and running.note not in self._noted:
+            self._noted.add(running.note)
+            yield Notice(running.note)
+        if running.error is not None:
+            raise running.error
+        assert running.result is not None
+        return replace(running.result, shown=self._shown)
+
+
+def _hand_on(running: Running, request: TurnRequest) -> bytes:
+    last = b""
+    while running.lines:
+        last = running.lines.popleft()
+        request.on_output(last)
+        if request.on_line is not None:
+            request.on_line(last)
+    return last
+
+
+def _same(one: int | None, other: int | None) -> bool:
+    """Whether two descriptors lead to the same file, so that what goes to them has one order."""
+    return one is not None and other is not None and os.path.sameopenfile(one, other)
+
+
+def _place(fd: int) -> int | None:
+    """Where reading goes on; None: it can't be gone back in."""
+    with suppress(OSError):
+        return os.lseek(fd, 0, os.SEEK_CUR)
+    return None

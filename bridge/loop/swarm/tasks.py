@@ -1,0 +1,5 @@
+"""`Task`, under the name by which programs that use `Swarm` have imported it."""
+
+from bridge.loop.tasks.model import Task
+
+__all__ = ["Task"]

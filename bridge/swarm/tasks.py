@@ -1,5 +1,0 @@
-"""`Task`, under the name by which programs that use `Swarm` have imported it."""
-
-from bridge.tasks.model import Task
-
-__all__ = ["Task"]
