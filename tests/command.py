@@ -192,7 +192,8 @@ def serve() -> None:
 
     for module in pkgutil.walk_packages(bridge.__path__, "bridge."):
         if not module.name.startswith(_PROGRAMS):
-            import_module(module.name)
+            with suppress(ModuleNotFoundError):  # tests/test_apart.py leaves rooms out
+                import_module(module.name)
     gc.freeze()
     ended: list[int] = []
     atexit.register(_end_at_once, ended)  # the first, so that it is called last

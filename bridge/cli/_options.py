@@ -15,6 +15,7 @@ from bridge.cli._help import completes
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import VARIABLES
+from bridge.loop.engine.observers import OPTIONS as TELEMETRY
 from bridge.loop.sandbox.record import require_looked
 from bridge.loop.setups import PLAIN, kinds
 from bridge.loop.setups.boxes import OPTIONS as SANDBOX
@@ -25,7 +26,6 @@ from bridge.loop.setups.projects import choose, project_above
 from bridge.loop.setups.unserved import OPTIONS as UNSERVED
 from bridge.loop.tasks.back import WRITE_BACK
 from bridge.loop.tasks.model import MOST, USUAL, Filters
-from bridge.loop.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,12 +16,12 @@ from bridge.cli._render import AT_OPEN_BREAKER, Renderer, drive, work_of
 from bridge.cli._terminal import print_json, say
 from bridge.loop.engine.caps import VARIABLES
 from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
+from bridge.loop.engine.observers import OPTIONS as TELEMETRY
 from bridge.loop.setups.boxes import OPTIONS as SANDBOX
 from bridge.loop.setups.crew import OPTIONS as CREW
 from bridge.loop.setups.gates import OPTIONS as GATES
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.setups.wiggum.outer import OuterState
-from bridge.loop.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from bridge.cli._render import Opening

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.base import timestamps
+from bridge.base.packages import room
 from bridge.base.wording import duration, one_line, plural, tame
 from bridge.cli._failures import guarded
 from bridge.cli._help import json_option
@@ -35,11 +36,11 @@ def status(*, setup_name: str | None, project: str | None, as_json: bool) -> Non
     """
     with guarded():
         from bridge.loop.setups.overview import overview
-        from bridge.loop.swarm.status import pull_of
 
         now, folder = time.time(), project_folder(project)
         seen = overview(choose_loop(folder, setup_name), now)
-        if (pull := pull_of(folder)) is not None:
+        swarm = room("bridge.loop.swarm.status")
+        if swarm is not None and (pull := swarm.pull_of(folder)) is not None:
             seen["pull_request"] = pull
         if as_json:
             print_json(seen)

@@ -39,11 +39,11 @@ from bridge.cli._swarm_view import drive_swarm, follow, headline, lines_of
 from bridge.cli._terminal import print_json, say, show
 from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
+from bridge.loop.engine.observers import OPTIONS as TELEMETRY
 from bridge.loop.sandbox.recovery import look_behind
 from bridge.loop.setups.boxes import OPTIONS as SANDBOX
 from bridge.loop.setups.crew import OPTIONS as CREW
 from bridge.loop.setups.options import OPTIONS
-from bridge.loop.telemetry import OPTIONS as TELEMETRY
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from bridge.loop.engine.events import LoopEvent
 
+OPTIONS = ("telemetry", "telemetry_content")
+"""Those of a run that are about telemetry."""
 _TELEMETRY = "bridge.loop.telemetry"
 """The room that makes a trace of a run; without it there is no telemetry."""
 

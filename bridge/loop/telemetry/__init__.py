@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bridge.loop.engine.observers import Observe, RunFacts
     from bridge.loop.telemetry.steps import About, Step
 
-OPTIONS = ("telemetry", "telemetry_content")
-"""Those of a run that are about it."""
 _IN_BOX = ("OTEL_*", "TRACEPARENT", "TRACESTATE")
 CHOICES = ("otlp", "none")
 _PACKAGE = "opentelemetry.exporter.otlp.proto.http"
