@@ -38,7 +38,11 @@ def room(module: str) -> ModuleType | None:
     from importlib import import_module
     from importlib.util import find_spec
 
-    return import_module(module) if find_spec(module) is not None else None
+    try:
+        found = find_spec(module)
+    except ModuleNotFoundError:  # nor is the package that it would be in
+        found = None
+    return None if found is None else import_module(module)
 
 
 class _Named(Protocol):
