@@ -55,7 +55,7 @@ finally:
 
 
 def size() -> str:
-    """Lines and files, in all and per room, and who outside of ``setups/NAME/`` names a kind."""
+    """Lines and files, in all and per room, and who outside of ``loop/setups/NAME/`` names a kind."""
     files = {path.relative_to(PACKAGE): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
     lines = {path: text.count("\n") for path, text in files.items()}
     rooms: dict[str, tuple[int, int]] = {}
@@ -63,13 +63,13 @@ def size() -> str:
         room = path.parts[0] if len(path.parts) > 1 else "(top)"
         rooms[room] = (rooms.get(room, (0, 0))[0] + count, rooms.get(room, (0, 0))[1] + 1)
     named = re.compile(f"[\"']({'|'.join(sorted(kinds()))})[\"']")
-    own = [str(path) for path, text in files.items() if path.parts[0] != "setups" and named.search(text)]
+    own = [str(path) for path, text in files.items() if path.parts[:2] != ("loop", "setups") and named.search(text)]
     short, long = sum(n < 60 for n in lines.values()), sum(n > 300 for n in lines.values())
     head = f"bridge/: {sum(lines.values()):,} lines in {len(files)} files, {short} below 60 lines, {long} above 300"
     table = "".join(
         f"\n  {room:<12} {count:>7,} lines {number:>4} files" for room, (count, number) in sorted(rooms.items())
     )
-    return f"{head}{table}\n  outside of setups/ a kind is named in: {', '.join(own) or 'nothing'}"
+    return f"{head}{table}\n  outside of loop/setups/ a kind is named in: {', '.join(own) or 'nothing'}"
 
 
 def iteration(folder: Path) -> str:
