@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from bridge.errors import ConfigurationError
@@ -65,6 +68,8 @@ def brought(group: str, type_: type[T], ours: Collection[str], what: str) -> dic
     Raises:
         ConfigurationError: one can't be loaded, is something else, or takes a name that there is already.
     """
+    if not _mentioned(group):
+        return {}
     from importlib.metadata import entry_points
 
     found: dict[str, T] = {}
@@ -80,3 +85,15 @@ def brought(group: str, type_: type[T], ours: Collection[str], what: str) -> dic
             raise ConfigurationError(f"{where} takes a name that there is already\n  next: remove its package")
         found[kind.name] = kind
     return found
+
+
+def _mentioned(group: str) -> bool:
+    """Whether any installed package may bring something of that group: loading what knows for sure takes 30 ms."""
+    for folder in map(Path, sys.path):
+        if folder.is_file():
+            return True  # an archive, which only the real thing reads
+        for file in folder.glob("*.*-info/entry_points.txt"):
+            with suppress(OSError):
+                if group.encode() in file.read_bytes():
+                    return True
+    return False

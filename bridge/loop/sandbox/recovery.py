@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from bridge.base.process import leftovers
 from bridge.base.records import as_object, parse_json
 from bridge.errors import ProjectUnusable
-from bridge.loop.sandbox.guard import Guard
 from bridge.loop.sandbox.record import not_looked_at, record_of, text_of
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ def look_behind(folder: str | Path) -> list[str]:
     """
     if (project := not_looked_at(folder)) is None:
         return []
+    from bridge.loop.sandbox.guard import Guard  # half of the box, for a look that is seldom due
+
     record = record_of(project)
     with _alone(record.parent):
         leftovers.end(project, marks=leftovers.ALL_MARKS)  # what the loop that was killed has left running

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.base.files import close
 from bridge.base.git.immune import distrust
 from bridge.loop.engine.observers import telemetry_variables
-from bridge.loop.sandbox.box import Box
 from bridge.loop.sandbox.settings import wishes
-from bridge.loop.sandbox.temporary import keep_apart
 from bridge.loop.setups import detect, kinds
 from bridge.loop.setups.dot_ralph.folder import OF_LOOPS
 from bridge.loop.setups.projects import state_folders
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from bridge.loop.sandbox.box import Box
     from bridge.loop.sandbox.settings import Wishes
     from bridge.loop.setups.options import RunOptions
 
@@ -53,6 +52,9 @@ def box_of(
     wanted = _wanted(options, env, asks)
     if not wanted.boxed:
         return None
+    from bridge.loop.sandbox.box import Box
+    from bridge.loop.sandbox.temporary import keep_apart
+
     if more := telemetry_variables(options.telemetry):
         wanted = replace(wanted, env=(*wanted.env, *more))
     named = (
