@@ -90,10 +90,10 @@ def brought(group: str, type_: type[T], ours: Collection[str], what: str) -> dic
 def _mentioned(group: str) -> bool:
     """Whether any installed package may bring something of that group: loading what knows for sure takes 30 ms."""
     for folder in map(Path, sys.path):
-        if folder.is_file():
-            return True  # an archive, which only the real thing reads
-        for file in folder.glob("*.*-info/entry_points.txt"):
-            with suppress(OSError):
+        with suppress(OSError):  # what can't be read brings nothing
+            if folder.is_file():
+                return True  # an archive, which only the real thing reads
+            for file in folder.glob("*.*-info/entry_points.txt"):
                 if group.encode() in file.read_bytes():
                     return True
     return False
