@@ -30,54 +30,25 @@ ROOMS: dict[str, str] = {
     "cli": "click commands: the only place that prints",
 }
 """The rooms, from the ground floor up; one imports only what stands above it here."""
-FLOORS: dict[str, str] = {
-    "_version": "the version",
-    "errors": "one flat family; each also inherits the builtin that it specialises, and has its exit code",
-    "base.log": "the library's one logger",
-    "base.files": "the one door to the files of a project: no link leads out of it; atomic writes",
-    "base.amounts": "amounts that others wrote: what isn't a sane one is unknown",
-    "base.timestamps": "points in time as files write them",
-    "base.patterns": "regular expressions that are compiled when they are first used",
-    "base.yaml_bounds": "bounds of YAML files that others wrote: size, depth, what aliases stand for",
-    "base.wording": "counts, time spans, money and foreign text as people read them",
-    "base.records": "small JSON files: leniently read, atomically written",
-    "base.resources": "where shipped files lie",
-    "base.packages": "objects that installed packages bring by entry points; rooms that may be left out",
-    "base.options": "options as a Python caller gives them: named and typed, or an error that says so",
-    "base.json_ready": "values as JSON has them",
-    "base.clis": "the coding CLIs that we know: a file each, as data",
-    "base.process": "child processes: started, given a deadline, ended with all of theirs; the process table",
-    "base.git": "a repository: was there work, commits that keep it",
-    "shell": "the living bash",
-    "scripts.help_text": "options and commands as `--help` lists them, and how a CLI reads a command line by that",
-    "scripts.contract": "what a script must offer, as data",
-    "scripts.stream": "what the CLIs print: filters, one reader per output family, status blocks, analysis",
-    "scripts.session_id": "the chain that recovers a session id",
-    "scripts.script": "what drivers, agents and provider adapters have in common",
-    "scripts.driver": "`Driver`: a method per hook",
-    "scripts.agent": "`Agent`: a method per hook",
-    "scripts.provider": "`Provider`: a provider adapter, a method per hook",
-    "scripts.lookup": "which file a path or a name of a script means",
-    "loop.sandbox": "where a turn runs: on this machine, in bubblewrap, in a container",
-    "loop.turn": "one call of a tool",
-    "loop.engine": "the loop: pure decisions, a thin runner with stages that yields events",
-    "loop.telemetry": "a trace of a run and its metrics, for whoever collects such things by OTLP",
-    "loop.setups": "existing installations: a kind of setup is one object, in a visible dict",
-    "loop.loops": "`Loop`: the loop of a project, of whichever kind, as a stream of events",
-    "loop.tasks": "where tasks come from, and back: plans, files, trackers; an object each; loops in a row",
-    "loop.report": "what a run was: read from its records, told as text, Markdown, JSON, HTML",
-    "loop.swarm": "many loops side by side: tasks, work trees, workers, merges, and their report",
-    "loop.demo": "the throwaway project and the stand-ins for the CLIs",
-    "verify.rehearsal": "a real CLI, offline: namespaces and a scripted model server",
-    "verify": "facts, probes, checks, mends, reports; `diff/` of two versions; `gherkin/` runs the features",
-    "verify.scaffold": "what `new` writes: scripts to start from, their scenarios, their block for CI",
-    "verify.drift": "a script compared with the CLI of this machine",
-    "verify.doctor": "what `doctor` says of a script",
-    "adapters": "interactive programs on a terminal, described by YAML",
-    "cli": "click commands: the only place that prints",
-    "__main__": "`python -m bridge`, for hooks where PATH doesn't lead to `ralph-bridge`",
-}
-"""The floors of the rooms, likewise, and what is in each; a floor imports only what stands above it."""
+# fmt: off
+FLOORS = (
+    "_version",
+    "errors",
+    "base.log", "base.files", "base.amounts", "base.timestamps", "base.patterns", "base.yaml_bounds",
+    "base.wording", "base.records", "base.resources", "base.packages", "base.options", "base.json_ready",
+    "base.clis", "base.process", "base.git",
+    "shell",
+    "scripts.help_text", "scripts.contract", "scripts.stream", "scripts.session_id", "scripts.script",
+    "scripts.driver", "scripts.agent", "scripts.provider", "scripts.lookup",
+    "loop.sandbox", "loop.turn", "loop.engine", "loop.telemetry", "loop.setups", "loop.loops", "loop.tasks",
+    "loop.report", "loop.swarm", "loop.demo",
+    "verify.rehearsal", "verify", "verify.scaffold", "verify.drift", "verify.doctor",
+    "adapters",
+    "cli",
+    "__main__",
+)
+# fmt: on
+"""The floors of the rooms, likewise: one imports only what stands above it."""
 FLOOR_OF = {floor: number for number, floor in enumerate(FLOORS)}
 APART = {"loop.telemetry": ("loop.swarm",), "loop.swarm": (), "verify": (), "adapters": ()}
 """What the loop does without: nothing but the command line, and the floors named here, imports any of it."""
@@ -235,15 +206,18 @@ def needs() -> dict[str, set[str]]:
 
 def plan_of_the_house() -> str:
     """The table of ARCHITECTURE.md; ``python -m tests.test_layering`` writes it there."""
-    rows = ["| floor | what is in it | imports |", "|---|---|---|"]
-    for floor, wanted in needs().items():
-        path = floor.replace(".", "/")
-        name = f"`{path}/`" if (PACKAGE / path).is_dir() else f"`{path}.py`"
-        own = {each for each in wanted if each.partition(".")[0] == floor.partition(".")[0]}
-        others = {each.partition(".")[0] for each in wanted - own} - {"errors", "_version"}
-        listed = [each.partition(".")[2] or each for each in FLOORS if each in own]
-        listed += [f"**{each}**" for each in ROOMS if each in others]
-        rows.append(f"| {name} | {FLOORS[floor]} | {', '.join(listed) or 'nothing'} |")
+    wanted: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for floor, others in needs().items():
+        wanted.get(floor.partition(".")[0], set()).update(each.partition(".")[0] for each in others)
+    rows = ["| room | what is in it | its floors, from the ground up | imports |", "|---|---|---|---|"]
+    for room, words in ROOMS.items():
+        floors = ", ".join(
+            each.partition(".")[2] or "all else" for each in FLOORS if each.partition(".")[0] == room
+        )
+        listed = ", ".join(each for each in ROOMS if each in wanted[room] - {room})
+        rows.append(
+            f"| `bridge/{room}/` | {words} | {'' if floors == 'all else' else floors} | {listed or 'nothing'} |"
+        )
     return "\n".join(rows) + "\n"
 
 
