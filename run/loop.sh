@@ -88,7 +88,11 @@ begin() { # on the branch, with the state of the run before
         git config user.name 'github-actions[bot]'
         git config user.email '41898282+github-actions[bot]@users.noreply.github.com'
     }
-    if [ -f "$state/state.tar" ]; then # what the checkout has is as it has it
+    # What the checkout has is as it has it; tar would write through its links to folders.
+    through=$(cd "$PROJECT" && find .ralph .claude logs -type l -xtype d 2>/dev/null) || : # not all of them are there
+    if [ -f "$state/state.tar" ] && [ -n "$through" ]; then
+        echo "::warning $title::the state of the run before is passed over: .ralph, .claude or logs has a link to a folder."
+    elif [ -f "$state/state.tar" ]; then
         tar -x -f "$state/state.tar" -C "$PROJECT" --skip-old-files --no-same-owner && echo 'The state of the run before is there.'
     fi
     git rev-parse HEAD >"$kept/began"
@@ -118,6 +122,9 @@ loop() {
         case $each in GITHUB_OUTPUT | GITHUB_ENV | GITHUB_PATH | GITHUB_STATE | GITHUB_STEP_SUMMARY | *TOKEN*) unset "$each" ;; esac
     done
     cd "$PROJECT"
+    # What turns print is text: the runner takes no line of it for a command of this job's until a word that they don't know.
+    word=$(head -c 16 /dev/urandom | sha256sum | cut -c 1-32)
+    echo "::stop-commands::$word"
     # The runner's signals come to this shell; one in the background would pass over INT.
     bridge run "${options[@]}" </dev/null &
     running=$!
@@ -128,6 +135,7 @@ loop() {
         status=0
         wait "$running" || status=$?
     done
+    printf '\n::%s::\n' "$word"
     echo "$status" >"$kept/status"
 }
 

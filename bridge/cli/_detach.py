@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.base.files import make_folder, usable, write_atomic
 from bridge.base.records import read_text
@@ -14,12 +14,11 @@ from bridge.cli._options import choose_loop
 from bridge.cli._terminal import say, say_all
 from bridge.loop.engine.lock import standing
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 LOG = "detached.log"
 """What such a loop prints, in the folder of its logs; of one run only."""
 _SECONDS = 60.0
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from bridge.cli import main; main()"
+"""With -P: `-m` would import from the folder that it stands in, where turns write."""
 
 
 def run_detached(folder: Path) -> int:
@@ -28,6 +27,7 @@ def run_detached(folder: Path) -> int:
     Returns:
         0, or the exit code of a command that has ended before that; what it printed is printed.
     """
+    package = str(Path(__file__).resolve().parents[2])
     words = [word for word in sys.argv[1:] if word != "--detach"]
     loop = choose_loop(folder, _setup(words))
     with usable(loop.logs):
@@ -36,7 +36,7 @@ def run_detached(folder: Path) -> int:
     output = os.open(loop.logs / LOG, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
     try:
         child = subprocess.Popen(
-            [sys.executable, "-m", "bridge", *words],
+            [sys.executable, "-P", "-c", _START, package, *words],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

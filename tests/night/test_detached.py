@@ -39,3 +39,15 @@ def test_it_is_started_and_stopped(night: Project) -> None:
     assert stopped.returncode == 0, stopped.stderr
     assert night.run("stop").returncode == 1, "no loop is left"
     assert night.begun() == 1
+
+
+@pytest.mark.slow
+def test_it_imports_nothing_from_the_folder_that_turns_write_to(tmp_path: Path) -> None:
+    with examples.project(RUN[0], tmp_path) as made:
+        made.turns(otherwise="work")
+        for name in ("json", "click", "bridge"):
+            (made.path / f"{name}.py").write_text("open('planted', 'w')\n")
+        done = made.run(*made.example.words, "--detach")
+        assert done.returncode in (0, 1), done.stderr
+        made.run("stop", "--now")
+        assert not (made.path / "planted").exists()

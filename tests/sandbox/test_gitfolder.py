@@ -522,3 +522,38 @@ def test_what_the_export_prints_is_read_and_nothing_of_it_believed() -> None:
 )
 def test_of_an_address_no_token_is_shown(given: str, shown: str) -> None:
     assert _without_password(given) == shown
+
+
+def test_no_ref_of_a_turns_is_taken_for_another_one(tmp_path: Path) -> None:
+    at = place(tmp_path, boxed=True)
+    at.git("branch", "keep")
+    at.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    evil = "evil=$(git commit-tree -m evil $(git mktree < /dev/null)); "
+    names = (
+        "refs/tags/keep refs/remotes/keep refs/heads/origin/main refs/remotes/main/HEAD refs/heads/heads/keep"
+        " refs/tags/ralph/task/1/two refs/heads/refs/heads/new refs/tags/refs/heads/keep refs/heads/ralph-bridge/x"
+    )
+    made = " refs/tags/v1 refs/heads/ralph/feature refs/remotes/origin/new refs/heads/v2"
+    at.turn(f"{evil} for each in {names}{made}; do git update-ref $each $evil; done")
+    known = at.git("for-each-ref", "--format=%(refname)").split()
+    assert not set(known) & set(names.split())
+    assert set(known) > set(made.split())
+    assert len([each for each in at.said if "is not taken in" in each]) == len(names.split())
+    at.turn("git update-ref refs/tags/v2 v1; git branch -D v2; git branch v1-work")  # a branch that becomes a tag
+    assert {"refs/tags/v2", "refs/heads/v1-work"} <= set(at.git("for-each-ref", "--format=%(refname)").split())
+
+
+def test_many_refs_take_few_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = place(tmp_path, boxed=True)
+    started: list[Sequence[str]] = []
+    start = ask_module.start
+
+    def noted(argv: Sequence[str], **more: Any) -> subprocess.Popen[bytes]:
+        started.append(argv)
+        return start(argv, **more)
+
+    box = at.box()
+    monkeypatch.setattr(ask_module, "start", noted)
+    at.turn("for n in {1..300}; do echo create refs/heads/b$n HEAD; done | git update-ref --stdin", box)
+    assert len(at.git("for-each-ref", "refs/heads/b*").splitlines()) == 300
+    assert len(started) < 40

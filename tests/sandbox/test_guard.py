@@ -18,6 +18,8 @@ from bridge.loop.sandbox.box import Box
 from bridge.loop.sandbox.probes import probe
 from bridge.loop.sandbox.record import record_of
 from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.setups.boxes import box_of
+from bridge.loop.setups.options import RunOptions
 from tests.cli.conftest import Project
 from tests.machine import NO_BOX
 
@@ -425,3 +427,31 @@ def test_a_git_file_that_a_turn_plants_leads_into_no_other_repository(tmp_path: 
         ["true"], {"HOME": "/nowhere", "PATH": os.environ["PATH"]}
     )
     assert not [each for each in contents.policy.writable if each.startswith(str(other))]
+
+
+def test_what_would_be_run_by_name_is_guarded_before_it_is_there(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {
+        "filter.own.clean": "python3 tools/clean.py %f",
+        "diff.own.textconv": "node conv.js",
+        "gpg.ssh.defaultKeyCommand": "./k",
+        "diff.external": "bin/diff",
+        "alias.up": "!cd deploy && ./up.sh",
+        "trailer.x.cmd": "t/x",
+        "core.pager": "less",
+    }
+    for name, value in settings.items():
+        subprocess.run(["git", "config", name, value], cwd=project, check=True)
+    (tmp_path / "home").mkdir()
+    env = {"HOME": str(tmp_path / "home"), "PATH": f"./node_modules/.bin:bin2:.::{os.environ['PATH']}"}
+    monkeypatch.setenv("RALPH_BRIDGE_NOTIFY", "sh tools/notify.sh; less x\ncd deploy; python3 told.py")
+    monkeypatch.setattr(Box, "require", lambda *_: None)
+    box = box_of(project, RunOptions(sandbox="bwrap"), env=env)
+    assert box is not None
+    guarded = box.contents([], env).guarded
+    names = (
+        "tools/clean.py conv.js k bin/diff deploy/up.sh t/x node_modules/.bin bin2 tools/notify.sh deploy/told.py"
+    )
+    assert {*(str(project / each) for each in names.split())} <= {*guarded}
+    assert not {*(str(project / each) for each in ("less", "x", "python3", "", "node", "%f"))} & {*guarded}

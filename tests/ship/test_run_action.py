@@ -346,3 +346,36 @@ def test_a_checkout_that_would_give_turns_the_token_is_refused(repository: Repos
         del os.environ["GIT_TEMPLATE_DIR"]
     assert done.status == 2
     assert "persist-credentials: false" in done.log
+
+
+@pytest.mark.slow
+def test_no_line_that_a_turn_prints_is_a_command_of_the_runners(repository: Repository) -> None:
+    lines = r"Here:\n::error::evil\n::add-mask::a\n::stop-commands::x\n"
+    said = f'{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{lines}"}}]}}}}'
+    (repository.kept / "step").write_text(f"cat <<'END'\n{said}\nEND\n")
+    before, _, rest = repository.run().log.partition("::stop-commands::")
+    assert "evil" not in before
+    word, _, rest = rest.partition("\n")
+    assert len(word) == 32
+    shown, _, after = rest.partition(f"\n::{word}::\n")
+    assert "::error::evil" in shown
+    assert after
+    assert "evil" not in after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("link", [".ralph/logs", ".ralph"])
+def test_the_state_of_the_run_before_goes_through_no_link(repository: Repository, link: str) -> None:
+    (repository.kept / "step").write_text("mkdir -p .ralph/logs; echo x > .ralph/logs/planted\n")
+    repository.run()
+    out = repository.path / "elsewhere"
+    (out / "logs").mkdir(parents=True)
+    first = repository.path / "first"
+    git(first, "pull", "--quiet", "origin", "ralph-bridge/loop")
+    (first / link).parent.mkdir(exist_ok=True)
+    (first / link).symlink_to(out)
+    git(first, "add", "-f", link)
+    git(first, "commit", "--quiet", "-m", "a link")
+    git(first, "push", "--quiet", "origin", "main:ralph-bridge/loop")
+    assert "is passed over" in repository.run().log
+    assert [each for each in out.rglob("*") if each.is_file()] == []

@@ -118,6 +118,11 @@ def notifying(notify: Notify | None) -> Iterator[None]:
         _asked_for.reset(token)
 
 
+def commands(env: Mapping[str, str]) -> tuple[str, ...]:
+    """The command lines among whom the loops tell that begin now."""
+    return tuple(each for each in (_asked_for.get() or read_notify(env)).addresses if not is_url(each))
+
+
 class Notifier(Observer):
     """Sends the notices of one run.
 

@@ -15,7 +15,7 @@ from bridge.base.git.immune import program
 from bridge.base.process.ask import ask
 from bridge.base.wording import plural
 from bridge.errors import BridgeError, SandboxUnavailable
-from bridge.loop.sandbox import gitconfig
+from bridge.loop.sandbox import commands, gitconfig
 from bridge.loop.sandbox.boxed import Boxed, boxed, clear
 from bridge.loop.sandbox.containers import listing, name_of, removal
 from bridge.loop.sandbox.contents import Contents, Git, bare, compose, home_of, search_path
@@ -36,12 +36,11 @@ if TYPE_CHECKING:
 OF_GIT = ("GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_*", "GIT_EDITOR", "GIT_INDEX_FILE", "GIT_NO_*", "LC_ALL")
 """Variables of a command of git's, of which none is a secret: not how it is logged in, and where it traces to."""
 _COMMANDS = re.compile(
-    r"(?i)alias\..+|credential\..*helper|.+\.(clean|smudge|process|textconv|command|driver|cmd|path|program)"
-    r"|core\.(fsmonitor|sshcommand|gitproxy|editor|pager|askpass)|pager\..+|sequence\.editor|interactive\.difffilter"
-    r"|remote\..+\.(uploadpack|receivepack)|submodule\..+\.update"
+    r"(?i)alias\..+|credential\..*helper|pager\..+"
+    r"|.*(clean|smudge|process|textconv|command|driver|cmd|path|program|fsmonitor|proxy|editor|pager|askpass|external"
+    r"|filter|uploadpack|receivepack|update|hook)"
 )
-"""Settings of git that name what it runs."""
-_WORDS = re.compile(r"[^\s'\"|;&()<>$`!]+")
+"""Settings of git that name what it runs, or may."""
 _PATIENCE = 20.0
 _PATIENCE_OF_PACKS = 1800.0
 
@@ -338,6 +337,5 @@ def _named(listed: Sequence[str], top: str) -> list[str]:
             beside = os.path.dirname(os.path.join(top, origin.removeprefix("file:")))
             found[os.path.normpath(os.path.join(beside, value))] = None
         elif _COMMANDS.fullmatch(key):
-            paths = (os.path.normpath(os.path.join(top, each)) for each in _WORDS.findall(value))
-            found |= dict.fromkeys(each for each in paths if os.path.isfile(each))
+            found |= dict.fromkeys(commands.run_by(value, top))
     return [*found]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _MOST, _MOST_WORDS = 16 * 1024 * 1024, 10_000
 _KEYS = re.compile(r"(?i)command|commands|notify|\w*helper|\w*refresh")
 _WORDS = re.compile(r"[^\s|;&()<>`!]+")
+_PATHS = re.compile(r"[^\s'\"|;&()<>$`!=]+")
+_CD = re.compile(r"(?:^|[\s;&|({!])cd\s+['\"]?([^\s'\"|;&()<>$`]+)")
+_FORM = re.compile(r"(?!-)[^%:*{}]*(/|[\w-]\.)[^%:*{}]*\w")
 _HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\})(?=/)")
 _PROJECT = re.compile(r"^(?:\$\w*PROJECT_DIR|\$\{\w*PROJECT_DIR\})(?=/)")
 
@@ -40,6 +43,22 @@ def named(settings: Iterable[str], folder: str, home: str, top: str, *, further:
             found = _PROJECT.sub(lambda _: top, _HOME.sub(lambda _: home, word))
             if os.path.isfile(each := os.path.normpath(os.path.join(folder, found))):
                 yield each
+
+
+def run_by(command: str, folder: str) -> Iterator[str]:
+    """Give the files that a command names, as seen from a folder, and those that it would if they were there.
+
+    What isn't there counts where a word has the form of a path, or of a file with an ending: else each word of a
+    command (``cat``, ``build``) would be a name that no turn may give to anything.
+
+    >>> [*run_by("python3 tools/x.py --all -- %f", "/nowhere")]
+    ['/nowhere/tools/x.py']
+    """
+    folders = [folder, *(os.path.join(folder, each) for each in _CD.findall(command))]
+    for word in map(os.path.expanduser, _PATHS.findall(command)):
+        for path in (os.path.normpath(os.path.join(each, word)) for each in folders):
+            if os.path.isfile(path) or (_FORM.fullmatch(word) and not os.path.lexists(path)):
+                yield path
 
 
 @lru_cache(maxsize=256)

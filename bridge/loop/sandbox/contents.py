@@ -182,7 +182,7 @@ def compose(
     # What this machine goes by may lie in what turns may write to: programs on PATH, this one, git's includes.
     guarded += [
         each
-        for each in (*search_path(user), *search_path(env), *git.named)
+        for each in (*search_path(user), *search_path(env), *_beside(user, top), *git.named)
         if each != top and _inside(each, writable) and not _inside(each, shared)
     ]
     patterns = [path for cli in clis for each in cli.protected for path in _places(each, cli, home, user)]
@@ -435,6 +435,12 @@ def _programs(programs: Sequence[str], env: Mapping[str, str], home: str, others
 def search_path(env: Mapping[str, str]) -> list[str]:
     """Folders of PATH, without those that are looked for wherever a program happens to run."""
     return [each for each in env.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+
+
+def _beside(env: Mapping[str, str], top: str) -> Iterator[str]:
+    """Folders of a project that PATH names as they are seen from its top; not the top itself."""
+    given = (os.path.normpath(each) for each in env.get("PATH", "").split(os.pathsep))
+    return (os.path.join(top, each) for each in given if each != "." and not os.path.isabs(each))
 
 
 def tree_of(program: str, home: str) -> str:

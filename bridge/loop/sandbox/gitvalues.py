@@ -195,12 +195,26 @@ def _move(line: str) -> Moved | None:
     return Moved(found[1], found[2], found[3], one_line(found[4] or "", 200), size)
 
 
+def found_by(name: str) -> set[str]:
+    """Give the names by which git finds a ref.
+
+    >>> sorted(found_by("refs/tags/v1"))
+    ['refs/tags/v1', 'tags/v1', 'v1']
+    """
+    found = {name.removeprefix(each) for each in ("", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/")}
+    return found | ({name[13:-5]} if name.startswith("refs/remotes/") and name.endswith("/HEAD") else set())
+
+
 def refusal(name: str) -> str:
     """Why a ref of this name isn't made; ''."""
     short = name.split("/", 2)[-1]
     if any(each.startswith("-") for each in name.split("/")):
         return "a part of its name begins with -"
-    if short == "@" or re.fullmatch(r"([A-Z]+_)?HEAD", short) or OBJECT.fullmatch(short):
+    if (
+        short == "@"
+        or re.fullmatch(r"([A-Z]+_)?HEAD|(refs|heads|tags|remotes)/.*", short)
+        or OBJECT.fullmatch(short)
+    ):
         return "git takes its name for something else"
     if "$" in name or "`" in name:
         return "a shell that shows it could run a part of its name"

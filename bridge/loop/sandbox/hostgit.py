@@ -21,16 +21,19 @@ from bridge.base.process.ask import Ran, ask
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.loop.sandbox import gitconfig
-from bridge.loop.sandbox.gitvalues import MERGING, OBJECT, Had, refusal
+from bridge.loop.sandbox.gitvalues import MERGING, OBJECT, Had, found_by, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from bridge.loop.sandbox.gitvalues import Came, Moved
 
 _KEPT = "refs/heads/ralph-bridge/"
 _FREE = ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/notes/")
 """Refs that a turn may make and move."""
+_LOOPS = re.compile(r"refs/\w+/(ralph-bridge|ralph/(swarm|task|kept|pull|attempt))(/|$)")
+"""Branches of ours, which a tag would shadow before they are there."""
 _RUNS = re.compile(immune.LISTED[-1])
 _BOUNDS = 'ulimit -v 8388608; ulimit -t 1800; exec "$@"'
 MOST = 1024 * 1024 * 1024
@@ -167,19 +170,44 @@ class HostGit:
             if (value := came.refs.get(name, "")) != had.refs.get(name, "") and name != "refs/stash"
         }
         busy = self._elsewhere(had.name) if changed else {}
-        for name, value in sorted(changed.items()):
-            if not name.startswith(_FREE):
-                continue  # the loop's own, and what a rebase keeps for itself
-            if why := refusal(name) or ("" if name not in busy else f"it is checked out at {busy[name]}"):
+        free = {name for name in changed if name.startswith(_FREE)}  # others are the loop's, or a rebase's
+        stays = had.refs.keys() - {name for name in free if not changed[name] and name not in busy}
+        taken = {each for name in stays for each in found_by(name)} if free - stays else set()
+        wanted: dict[str, list[str]] = {}
+        for name in sorted(free):
+            why = refusal(name) or (f"it is checked out at {busy[name]}" if name in busy else "")
+            if not why and name not in had.refs:
+                why = _shadows(name, taken)
+            if why:
                 yield f"a turn's change of {one_line(name)} is not taken in: {why}"
-            elif not self._update(name, value, had.refs.get(name, ""), came.why(name)):
-                yield from self._diverged(name, value)
+            else:
+                wanted.setdefault(came.why(name) if changed[name] else "", []).append(name)
+        for message in sorted(wanted):  # what is removed goes first: it may be in the way
+            for name in self._not_set(wanted[message], changed, had.refs, message):
+                yield from self._diverged(name, changed[name])
 
-    def _update(self, name: str, value: str, old: str, message: str) -> bool:
-        words = ("-m", message, "--create-reflog")
-        if not value:
-            return self.run("update-ref", "-d", name, old).ok
-        return self.run("update-ref", *words, name, value, old or "0" * len(value)).ok
+    def _not_set(
+        self, names: list[str], values: Mapping[str, str], old: Mapping[str, str], message: str
+    ) -> Iterator[str]:
+        """Set refs, or remove them, as few programs as can be; give those that aren't what they were any more."""
+        if not names:
+            return
+        lines = (
+            f"update {name}\0{values[name]}\0{old.get(name) or '0' * len(values[name])}\0"
+            if values[name]
+            else f"delete {name}\0{old[name]}\0"
+            for name in names
+        )
+        words = ("-m", message, "--create-reflog") if message else ()
+        data = "".join(lines).encode("utf-8", "surrogateescape")
+        if self.run("update-ref", *words, "--stdin", "-z", data=data).ok:
+            return
+        if len(names) == 1:
+            yield names[0]
+            return
+        half = len(names) // 2
+        yield from self._not_set(names[:half], values, old, message)
+        yield from self._not_set(names[half:], values, old, message)
 
     def _diverged(self, name: str, value: str) -> Iterator[str]:
         if not value:
@@ -290,6 +318,14 @@ class HostGit:
             entries = b"".join(each + b"\0" for each in came.unmerged)
             self.run("update-index", "-z", "--index-info", data=entries)
         self.run("update-index", "-q", "--refresh")
+
+
+def _shadows(name: str, taken: AbstractSet[str]) -> str:
+    """Why a new ref isn't made: people, and git, would take it for another one, or for the loop's own."""
+    if _LOOPS.match(name):
+        return "such names are the loop's own"
+    same = sorted(found_by(name) & taken)
+    return f"git would take {one_line(same[-1])} for it, which is another one's name" if same else ""
 
 
 def _moved(folder: str, objects: str) -> None:

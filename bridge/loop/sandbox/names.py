@@ -21,12 +21,12 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "a shell that comes into the folder sources it, or takes variables and programs from it": (
         *(".envrc", ".direnv", ".autoenv", ".autoenv.zsh", ".tool-versions", ".mise", ".config/mise"),
         *("mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml", ".config/mise.toml", ".config/mise.*.toml"),
-        *("mise/config.toml", "mise/config.*.toml", ".rtx.toml"),
+        *("mise/config.toml", "mise/config.*.toml", ".rtx.toml", ".autoenv_leave.zsh", ".shadowenv.d"),
     ),
     "an editor that opens the folder runs its tasks, servers and scripts": (
         *(".vscode", "*.code-workspace", ".idea", ".zed", ".fleet", ".vs", ".helix", "*.sublime-project"),
         *(".nvim.lua", ".nvimrc", ".vimrc", ".exrc", ".lvimrc", ".local.vimrc", ".lazy.lua", ".neoconf.json"),
-        *(".dir-locals.el", ".dir-locals-2.el"),
+        *(".dir-locals.el", ".dir-locals-2.el", ".bsp", ".sourcekit-lsp"),
     ),
     "an environment that is made for the folder runs its commands": (
         *(".devcontainer", ".devcontainer.json", ".gitpod.yml", ".idx", ".replit", ".openhands"),
@@ -35,11 +35,18 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *(".husky", ".pre-commit-config.yaml", ".pre-commit-config.yml", "prek.toml", ".overcommit.yml"),
         *("lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".lefthook", ".lefthook-local"),
         *(".lintstagedrc", ".lintstagedrc.*", "lint-staged.config.*", ".simple-git-hooks.*", "captainhook.json"),
-        *(".hg/hgrc", ".jj/repo/config.toml", ".jj/repo/config", ".sl/config"),
+        *(
+            ".hg/hgrc",
+            ".jj/repo/config.toml",
+            ".jj/repo/config",
+            ".sl/config",
+            "_darcs/prefs/defaults",
+            ".pijul/config",
+        ),
     ),
     "a debugger or an interpreter that is started there runs it first": (
         *(".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".ghci", ".iex.exs"),
-        ".octaverc",
+        *(".octaverc", ".gdbearlyinit", ".rdbgrc", ".byebugrc", ".ocamlinit", ".erlang"),
     ),
     "a package manager or compiler that is started there takes programs from it, whatever its command": (
         *(
@@ -47,16 +54,28 @@ NAMES: Mapping[str, tuple[str, ...]] = {
             ".yarnrc",
             ".yarnrc.yml",
             ".pnpmfile.cjs",
+            ".pnpmfile.mjs",
             "bunfig.toml",
             ".cargo/config",
             ".cargo/config.toml",
         ),
-        *("rust-toolchain", "rust-toolchain.toml"),
+        *("rust-toolchain", "rust-toolchain.toml", ".bazelrc", "latexmkrc", ".latexmkrc"),
+        *(".mvn/extensions.xml", ".mvn/jvm.config", ".mvn/maven.config", ".sbtopts", ".jvmopts"),
     ),
     "a loop of ours takes its options from it": ("ralph-bridge.toml",),
     "an assistant that we have no file of goes by it": (
         *(".aider.conf.yml", ".continue", ".roo/mcp.json", ".kiro", ".windsurf", ".trae", ".junie", ".amazonq"),
-        *("crush.json", ".crush.json", "conductor.json"),
+        *(
+            "crush.json",
+            ".crush.json",
+            "conductor.json",
+            ".goose",
+            ".grok",
+            ".vibe",
+            ".augment",
+            ".codebuddy",
+            ".iflow",
+        ),
     ),
     "a coding CLI that is started there runs or believes it": (
         *dict.fromkeys(name for cli in known_clis().values() for name in cli.in_project),

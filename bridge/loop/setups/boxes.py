@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import close
 from bridge.base.git.immune import distrust
+from bridge.loop.engine import notify
 from bridge.loop.engine.observers import telemetry_variables
+from bridge.loop.sandbox.commands import run_by
 from bridge.loop.sandbox.settings import wishes
 from bridge.loop.setups import detect, kinds
 from bridge.loop.setups.dot_ralph.folder import OF_LOOPS
@@ -62,7 +64,10 @@ def box_of(
     )
     distrust(project)
     keep_apart(project)
-    believed = dict.fromkeys(filter(None, (*protected, *named, *_of_others(project))))
+    top = os.path.realpath(project)
+    told = (path for each in notify.commands(os.environ) for path in run_by(each, top))
+    told = (os.path.relpath(each, top) for each in told if each.startswith(f"{top}/"))
+    believed = dict.fromkeys(filter(None, (*protected, *named, *told, *_of_others(project))))
     signs, marks = signs_of_kinds()
     box = Box(project, asks.narrowed(wanted), tuple(believed), signs, marks, env)
     close(project)
