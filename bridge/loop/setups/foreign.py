@@ -36,11 +36,11 @@ class Foreign(NamedTuple):
 
 
 def _first(project: Path, *patterns: str) -> str:
-    """The first file of the first pattern that fits, relative to the project; '' where none does."""
+    """The shortest name of the first pattern that fits, relative to the project; '' where none does."""
     for pattern in patterns:
-        for path in sorted(islice(project.glob(pattern), _MOST)):
-            if path.is_file():
-                return os.path.relpath(path, project)
+        paths = (os.path.relpath(each, project) for each in islice(project.glob(pattern), _MOST) if each.is_file())
+        if names := sorted(paths, key=lambda name: (len(name), name)):
+            return names[0]
     return ""
 
 

@@ -34,6 +34,8 @@ def call(ralph: Ralph, script: str, *words: str, cwd: str = ".") -> subprocess.C
         ({"afk-ralph.sh": OWN, "ralph-once.sh": ONCE, "PRD.md": BOXES}, "pocock afk-ralph.sh"),
         ({"ralph/once.sh": ONCE, "ralph/afk.sh": OWN, "plans/ralph.sh": OWN}, "pocock ralph/afk.sh"),
         ({"ralph-once.sh": ONCE}, "pocock ralph-once.sh"),
+        ({"ralph-once.sh": ONCE, "ralph-loop.sh": OWN}, "script ralph-loop.sh"),
+        ({"ralph-once.sh": ONCE, "scripts/loop.sh": OWN, "PRD.md": BOXES}, "script scripts/loop.sh"),
         ({"ralph.sh": OWN, "PRD.md": BOXES}, "pocock ralph.sh"),
         ({"ralph.sh": OWN, "prd.json": PRD}, "pocock ralph.sh"),
         ({"ralph.sh": OWN, "ralph-once.sh": ONCE}, "pocock ralph.sh"),

@@ -90,6 +90,13 @@ def test_a_number_that_the_script_has_by_default_is_ours(ralph: Ralph) -> None:
     assert prompts(ralph.calls()) == ["Turn 1 of 2.", "Turn 2 of 2."]
 
 
+def test_a_script_that_has_a_number_of_its_own_runs_without_one(ralph: Ralph) -> None:
+    parse = 'while [[ $# -gt 0 ]]; do [[ "$1" =~ ^[0-9]+$ ]] && MAX=$1; shift; done\n'
+    ralph.write("plans/ralph.sh", f'MAX=2\n{parse}for i in $(seq 1 $MAX); do claude -p "Turn $i."; done\n')
+    assert ralph.run("run").returncode == 0
+    assert prompts(ralph.calls()) == ["Turn 1.", "Turn 2."]
+
+
 def test_another_cli_gets_the_same_prompt(ralph: Ralph) -> None:
     done = ralph.run(*RUN, "--driver", "codex")
     assert done.returncode == 0, done.stderr

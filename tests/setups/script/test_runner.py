@@ -84,6 +84,22 @@ def test_any_other_failure_is_the_scripts_at_once(calls: Calls) -> None:
     assert "no idea\n" in done.stderr
 
 
+def test_a_word_that_only_contains_a_code_of_the_networks_is_any_other_failure(calls: Calls) -> None:
+    calls.turns("echo 'FileNotFoundError: [Errno 2] no such file: PLAN.md' >&2; exit 1")
+    done = calls.script('claude -p go; echo "$?"')
+    assert (len(calls.calls()), done.stdout) == (1, "1\n")
+
+
+def test_a_script_that_ends_before_any_call_is_told_where_arguments_go(calls: Calls) -> None:
+    code = 'if [ $# -lt 1 ]; then echo "Usage: loop.sh N"; exit 1; fi; claude -p go'
+    done = calls.script(code)
+    assert (done.returncode, done.stdout, calls.calls()) == (1, "Usage: loop.sh N\n", [])
+    assert "the script ended with 1, before any call: its arguments go behind -- (script_ended)" in done.stderr
+    for words in ((), ("--", "x")):
+        assert "behind --" not in calls.script("[ $# = 1 ] || claude -p go; exit 1", *words).stderr
+    assert "behind --" not in calls.script("exit 130").stderr
+
+
 def test_a_failure_for_good_ends_all(calls: Calls) -> None:
     calls.turns("echo 'Invalid API key · Please run /login'; exit 1")
     done = calls.script("while :; do claude -p go; done")

@@ -43,6 +43,7 @@ CALLS = {
     "given to tmux": "while :; do tmux new-session -d 'claude -p go > log'; done",
     "an array in an array": 'A=(opencode run "${M[@]}")\nRUN_CMD=("${A[@]}" x)\nwhile :; do "${RUN_CMD[@]}"; done',
     "one of several by name": 'declare -A CMDS\nCMDS[c]="claude -p"\nCMD="${CMDS[$1]}"\nwhile :; do $CMD < p; done',
+    "a program in a variable, behind another": 'CLI="codex"\nwhile :; do timeout 9 $ENV $CLI exec go; done',
     "gemini": 'until [ -f stop ]; do gemini -p "go on" --yolo; done',
 }
 NO_CALLS = {
@@ -106,6 +107,15 @@ def test_a_script_whose_path_a_variable_holds_is_part_of_it(tmp_path: Path) -> N
     (tmp_path / "loop.sh").write_text('W="${HERE}/lib/wrapper.sh"\nwhile :; do cat p | "$W"; done\n')
     [found] = candidates(tmp_path)
     assert [(seen.program, seen.file.name) for seen in found.calls] == [("cursor-agent", "wrapper.sh")]
+
+
+def test_what_a_script_evaluates_may_stand_in_one_that_it_sources(tmp_path: Path) -> None:
+    (tmp_path / "loop.sh").write_text('at="$HERE/agents.sh"\n. "$at"\nwhile :; do cat p | eval "$RUN"; done\n')
+    (tmp_path / "agents.sh").write_text('# RUN="claude -p"\nRUN="codex exec --yolo -"\n')
+    [found] = candidates(tmp_path)
+    assert [(seen.program, seen.file.name, seen.words) for seen in found.turns] == [
+        ("codex", "agents.sh", ("exec", "--yolo", "-"))
+    ]
 
 
 def test_one_that_starts_the_loop_for_a_single_turn_is_no_choice(tmp_path: Path) -> None:

@@ -177,3 +177,15 @@ def test_a_script_at_the_root_that_carries_its_prompt_is_another_kind(ralph: Ral
     ralph.write("ralph.sh", CLAUDE_ONLY, 0o755)
     ralph.write("CLAUDE.md", "Do the next story.\n")
     assert ralph.status()["setup"] == "snarktank"
+
+
+def test_a_script_that_takes_options_alone_is_told_no_number(ralph: Ralph) -> None:
+    parse = (
+        'while [[ $# -gt 0 ]]; do case $1 in --fast) shift ;; *) echo "Unknown option: $1"; exit 1 ;; esac; done'
+    )
+    say = 'say() { local words=$1; echo "$words"; }'
+    loop = 'while :; do say "$(claude -p < "$(dirname "$0")/CLAUDE.md")"; done'
+    ralph.write("scripts/ralph/ralph.sh", f"#!/bin/bash\n{parse}\n{say}\n{loop}\n", 0o755)
+    done = ralph.run("run", "--max-iterations", "2")
+    assert len(ralph.calls()) == 2, done.stdout
+    assert "Unknown option" not in done.stdout

@@ -15,7 +15,7 @@ from bridge.loop.setups.prompted.files import own_script, plan_text, shown
 from bridge.loop.setups.prompted.job import Job
 from bridge.loop.setups.prompted.prompts import file_prompt
 from bridge.loop.setups.prompted.task_lists import plan_in
-from bridge.loop.setups.prompted.words_for import number_words, program_of, takes_words
+from bridge.loop.setups.prompted.words_for import number_words, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from bridge.loop.setups.options import RunOptions
 
 PROMISE = "COMPLETE"
-_BY_DEFAULT = re.compile(r"\$\{1:?-\d{1,6}\}")
+_DEMANDS = re.compile(r"\bif \[\[? -z \"?\$\{?1(?::?-)?\}?\"? \]")
+"""It ends where its first argument is missing. Of any other script only its run tells."""
 _MENTIONED = re.compile(r"@(?:\./)?(\w[\w./-]*)")
 
 
@@ -41,7 +42,7 @@ def words(
     if setup.flavour == "once":
         tell(f"{where} starts one session for a person")
     asked = options.max_iterations is not None or bool(options.words) or options.script is not None
-    if not asked and setup.flavour != "once" and takes_words(text) and not _BY_DEFAULT.search(text):
+    if not asked and setup.flavour != "once" and _DEMANDS.search(text):
         raise ConfigurationError(
             f"{where} wants to be told how many turns there are to be, and nothing says so\n"
             "  next: ralph-bridge run --max-iterations 10"

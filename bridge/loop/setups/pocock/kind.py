@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from bridge.loop.setups.model import PlanKind
@@ -48,7 +49,16 @@ def detect(folder: Path) -> Setup | None:
     names = [each for each in there if (each != ROOT or beside or len(there) > 1) and _carries(folder, each)]
     if beside and not has_prompt(folder):
         names += [each for each in there if each != ROOT]
-    return at(folder, names[0]) if names and snarktanks(folder) is None else None
+    if not names or (names[0] in ONCE and _has_loop(folder)) or snarktanks(folder) is not None:
+        return None
+    return at(folder, names[0])
+
+
+def _has_loop(folder: Path) -> bool:
+    """Whether a script of another name is the loop of which this one takes a single turn."""
+    from bridge.loop.setups.script.which import candidates
+
+    return any(os.path.relpath(each.path, folder) not in ONCE for each in candidates(folder))
 
 
 def _carries(folder: Path, name: str) -> bool:

@@ -81,6 +81,7 @@ class ScriptLoop(Opened):
         here: its output is that of this process; else it goes into a log.
         task: what each call is asked beside its own prompt; what it comes to ends the loop.
         push: its `git push` pushes.
+        bare: it gets no arguments.
     """
 
     script: Path
@@ -92,6 +93,7 @@ class ScriptLoop(Opened):
     tool: Tool | None = None
     task: str = ""
     push: bool = True
+    bare: bool = False
 
     @property
     def name(self) -> str:
@@ -151,6 +153,7 @@ class ScriptLoop(Opened):
             asked=self.known.most,
             promise=loop.promise is not None,
             one_task=bool(self.task),
+            bare=self.bare,
         )
         return run_loop(tool, policy, handler, loop, active=active, state=ScriptState())
 
@@ -226,6 +229,7 @@ def open_script(
         here=options.prints,
         task=task,
         push=options.push,
+        bare=not words,
     )
     driver, agent = options.named("driver"), options.named("agent")
     if loop.model and driver is None and agent is None:

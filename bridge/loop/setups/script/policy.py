@@ -9,7 +9,7 @@ from bridge.loop.engine.crew import said
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import GO_ON, Decision, PlanPolicy, Verdict, back_off, but_open, plan_done
 from bridge.loop.engine.state import LoopState
-from bridge.scripts.stream.analysis.permanent import is_passing
+from bridge.scripts.stream.analysis.permanent import may_pass
 
 if TYPE_CHECKING:
     from bridge.loop.engine.plan import Plan
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _TIMES = 4
 """Times that a call is made whose failure is one that passes; then the script gets it."""
 ENDED = "script_ended"
+_BY_SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
         asked: iterations that it was to make; None: nobody says.
         promise: that its user names ends it in front of the next call.
         one_task: so do its plan and any promise, however the script ends: that may go on with other tasks.
+        bare: it was started without arguments.
     """
 
     noun: str = "task"
@@ -51,6 +53,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
     asked: int | None = None
     promise: bool = False
     one_task: bool = False
+    bare: bool = False
 
     def begin(self, state: ScriptState, plan: Plan | None, at: Moment) -> tuple[ScriptState, Decision]:
         over = state.ended is not None and not state.called
@@ -75,7 +78,11 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
         left = but_open(plan, self.noun, self.nouns)
         used_up = self.asked is not None and state.iteration >= self.asked and left
         verdict = Verdict.INCOMPLETE if state.ended or self.one_task or used_up else Verdict.COMPLETE
-        return Decision(verdict, ENDED, f"the script ended with {state.ended}{left}", status=state.ended)
+        early = ", before any call: its arguments go behind --" if self.bare and self._refused(state) else ""
+        return Decision(verdict, ENDED, f"the script ended with {state.ended}{early}{left}", status=state.ended)
+
+    def _refused(self, state: ScriptState) -> bool:
+        return state.ended is not None and 0 < state.ended < _BY_SIGNAL and not state.iteration
 
     def decide(self, state: ScriptState, outcome: Outcome, at: Moment) -> tuple[ScriptState, Decision]:
         failure, limit = outcome.failure, outcome.limit
@@ -83,7 +90,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
             after = replace(state, limits=state.limits + 1)
             if limit is not None and (limit.kind != "rate" or after.limits < _TIMES):
                 return after, self._limited(after, outcome, at)
-            if after.limits < _TIMES and is_passing(said(outcome)):
+            if after.limits < _TIMES and may_pass(said(outcome)):
                 wait = back_off(self.pauses.retry, after.limits, self.pauses.retry_max)
                 return after, Decision(Verdict.CONTINUE, "retry", f"{failure}; the call is repeated", wait)
         after = replace(

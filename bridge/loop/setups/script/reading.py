@@ -173,6 +173,14 @@ class Script(Tree):
         looped = any(up.type in LOOPS for up in above(node))
         return Call(cli, line_of(node), tuple(given), boxed, looped)
 
+    def resolved(self, node: Node, words: list[str]) -> list[str]:
+        """Give the words of a command, with those of the program that a variable names in the variable's place."""
+        nodes = [*map(self._named, words_of(node)[1:])] if any(each[:1] in '"$' for each in words[1:]) else []
+        found = [
+            named if named and find_cli(named[0]) else [word] for named, word in zip(nodes, words[1:], strict=False)
+        ]
+        return [*words[:1], *(each for part in found for each in part)]
+
     def fed(self) -> Iterator[str]:
         """Files that go into calls of CLIs as a whole: by a redirection, or by `cat` alone."""
         for node, words in self.commands:

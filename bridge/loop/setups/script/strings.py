@@ -161,6 +161,7 @@ def assigned(text: str) -> Iterator[Spoken]:
     [('codex', ('exec', None)), ('claude', ('-p', '--model', 'opus'))]
     """
     value = r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|\(((?:[^()\"']|\"(?:[^\"\\]|\\.)*\"|'[^']*')*)\)"
+    text = re.sub(r"(?m)^[ \t]*#.*$", lambda line: " " * len(line[0]), text)  # what is said stays where it stands
     for found in re.finditer(rf"\b\w+(?:\[[^\]\n]*\])?\+?=(?:{value})", text):
         words = next(filter(None, found.groups()), "")
         yield from (each._replace(at=found.start()) for each in in_shell(words.replace("\n", " ")))

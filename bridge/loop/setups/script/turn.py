@@ -32,7 +32,7 @@ from bridge.loop.turn.model import with_model
 from bridge.loop.turn.tool import Command, Notice, RunProgress, first_line, not_started, stderr_tail
 from bridge.loop.turn.watched import Watched
 from bridge.scripts.stream.analysis import Analyzer, RunFacts, analyze_file
-from bridge.scripts.stream.analysis.permanent import is_passing
+from bridge.scripts.stream.analysis.permanent import may_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -215,7 +215,7 @@ class Running:
             return False
         facts = RunFacts(now=datetime.now().astimezone(), exit_status=self.result.status, stderr=self.result.stderr)
         found = analyze_file(self.output, facts)
-        return found.limit is None and found.permanent is None and not is_passing(found.error or "")
+        return found.limit is None and found.permanent is None and not may_pass(found.error or "")
 
     def _run(self) -> TurnResult:
         settings, self._analyzer = self.settings, Analyzer()

@@ -113,9 +113,18 @@ class LoopScript:
 
         return Script(own_script(self.path), self.project)
 
-    @cached_property
+    @property
     def own(self) -> list[Seen]:
         """The calls in its own text, in order."""
+        return self.listed(values=bool(self.doubts))
+
+    def listed(self, *, values: bool) -> list[Seen]:
+        """The calls in its own text, in order; with `values`, those in its variables, which may be what is run."""
+        spoken = map(self._spoken, assigned(self.script.text)) if values and self.language == "shell" else ()
+        return sorted((*self._commanded, *spoken), key=lambda seen: seen.line)
+
+    @cached_property
+    def _commanded(self) -> list[Seen]:
         if (read := _READERS.get(self.language)) is not None:
             return [self._spoken(each) for each in read(self.script.text)]
         found = []
@@ -124,10 +133,15 @@ class LoopScript:
                 found.append(_seen(self.script, self.path, node, call))
             else:
                 found += self._behind(node, words)
-        lines = {seen.line for seen in found}
-        if any(_doubt(words) and node.start_point[0] + 1 not in lines for node, words in self.script.commands):
-            found += [self._spoken(each) for each in assigned(self.script.text)]
-        return sorted(found, key=lambda seen: seen.line)
+        return found
+
+    @cached_property
+    def doubts(self) -> list[Unseen]:
+        """What of its commands runs something that their own words don't show."""
+        lines = {seen.line for seen in self._commanded}
+        commands = self.script.commands if self.language == "shell" else ()
+        found = ((node.start_point[0] + 1, _doubt(words)) for node, words in commands)
+        return [Unseen(line, what) for line, what in found if what and line not in lines]
 
     @cached_property
     def language(self) -> str:
@@ -140,7 +154,7 @@ class LoopScript:
 
     def _behind(self, node: Node, words: list[str]) -> Iterator[Seen]:
         """The calls that a command makes which isn't one itself."""
-        found = behind(words)
+        found = behind(words) or behind(self.script.resolved(node, words))
         for each in (found,) if found is not None else in_command(words):
             line, text = node.start_point[0] + 1, one_line(self.script.of(node), 100)
             yield Seen(self.path, line, text, each.program, True, _is_looped(node), False, words=each.words)
@@ -171,9 +185,10 @@ class LoopScript:
     @cached_property
     def calls(self) -> list[Seen]:
         """All calls that can be seen: its own, then those of the others."""
-        below = (seen for each in self.parts for seen in each.own)
+        values = any(each.doubts for each in (self, *self.parts))  # one may run what another has set
+        below = (seen for each in self.parts for seen in each.listed(values=values))
         return [
-            *self.own,
+            *self.listed(values=values),
             *(each._replace(looped=True) for each in below),
         ]  # it may be called in a loop of this one
 
@@ -209,7 +224,9 @@ class LoopScript:
                     break
             else:
                 if reads:
-                    yield node, ""
+                    variable = re.fullmatch(r'"?\$\{?(\w+)\}?"?', words[1]) if len(words) > 1 else None
+                    names = [*self._paths(variable[1])] if variable else []
+                    yield from ((node, name) for name in names or ("",))
                 elif words and (variable := re.fullmatch(r'"?\$\{?(\w+)\}?"?', words[0])):
                     yield from ((node, name) for name in self._paths(variable[1]))
 
@@ -238,17 +255,12 @@ class LoopScript:
         """What only a run would show."""
         from bridge.loop.setups.script.tree import line_of
 
-        found = []
-        for node, words in self.script.commands if self.language == "shell" else ():
-            if (what := _doubt(words)) and not self._known(node):
-                found.append(Unseen(line_of(node), what))
+        known = {seen.line for seen in self.own}
+        found = [each for each in self.doubts if each.line not in known]
         for node, other in self._named():
             if not other or self._found(other) is None:
                 found.append(Unseen(line_of(node), f"what is in {one_line(self.script.of(node), 60)}"))
         return sorted(found)
-
-    def _known(self, node: Node) -> bool:
-        return any(seen.line == node.start_point[0] + 1 for seen in self.own)
 
 
 _MAY_BE_CLI = re.compile(r"cli|agent|cmd|command|claude|codex|tool|llm|runner|engine|provider|ai\b", re.IGNORECASE)

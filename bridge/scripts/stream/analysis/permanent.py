@@ -138,7 +138,7 @@ _PASSING = lazy(
     r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
     r"|\b(?:error|status(?: code)?|http(?:/[\d.]{1,3})?)\W{0,3}5\d\d\b(?! [a-z])"
     r"|bad gateway|internal server error|server had an error|stream disconnected"
-    r"|ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|getaddrinfo|fetch failed|network error"
+    r"|\b(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|\breconnecting\b|getaddrinfo|fetch failed|network error"
     r"|connection (?:error|refused|reset)"
     r"|timed? ?out|too many requests|rate[ _-]?limit",
     re.IGNORECASE,
@@ -155,11 +155,6 @@ _LAST_LINES, _FURTHER = 3, 15
 _LINE = 400
 _NESTED = 3
 _REQUESTS = (408, 409, 425, 429)
-
-
-def is_passing(words: str) -> bool:
-    """Say whether a CLI's words about a failure are those of one that passes: of the network, or of a server."""
-    return _PASSING.search(words[:_LOOKED_AT]) is not None
 
 
 @cache
