@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import close
 from bridge.base.git.immune import distrust
-from bridge.loop.engine import notify
 from bridge.loop.engine.observers import telemetry_variables
-from bridge.loop.sandbox.commands import run_by
 from bridge.loop.sandbox.settings import wishes
 from bridge.loop.setups import detect, kinds
 from bridge.loop.setups.dot_ralph.folder import OF_LOOPS
@@ -54,7 +52,9 @@ def box_of(
     wanted = _wanted(options, env, asks)
     if not wanted.boxed:
         return None
+    from bridge.loop.engine import notify
     from bridge.loop.sandbox.box import Box
+    from bridge.loop.sandbox.commands import run_by
     from bridge.loop.sandbox.temporary import keep_apart
 
     if more := telemetry_variables(options.telemetry):
