@@ -285,13 +285,35 @@ def test_a_reader_that_goes_away(project: Project) -> None:
     assert "Exception ignored" not in err
 
 
-@pytest.mark.parametrize("code", ["CLAUDE_CMD_ARGS=()", "unset CLAUDE_CMD_ARGS"])
-def test_a_driver_that_builds_no_command(project: Project, code: str) -> None:
+_EMPTY = "driver_build_command left CLAUDE_CMD_ARGS empty"
+_SILENT = "driver_build_command failed with status 1"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [("CLAUDE_CMD_ARGS=()", _EMPTY), ("unset CLAUDE_CMD_ARGS", _EMPTY), ("return 1", _SILENT)]
+)
+def test_a_driver_that_builds_no_command_is_an_environment_that_is_not_ready(
+    project: Project, code: str, words: str
+) -> None:
     project.repository()
-    project.write(".ralph/drivers/mine.sh", MINE + f"driver_build_command() {{ {code}; }}\n")
+    script = project.write(".ralph/drivers/mine.sh", MINE + f"driver_build_command() {{ {code}; }}\n")
     done = project.run("run", "--driver", "mine")
-    assert done.returncode == 2
-    assert "driver_build_command left CLAUDE_CMD_ARGS empty" in done.stderr
+    assert done.returncode == 4
+    assert words in done.stderr
+    assert f"next: try it by hand: ralph-bridge command {script} " in done.stderr
+
+
+def test_a_command_that_is_missing_later_is_a_failed_turn(project: Project) -> None:
+    project.repository()
+    project.write(".ralph/@fix_plan.md", "- [ ] one\n- [ ] two\n")
+    build = "if [ -e once ]; then rm once; CLAUDE_CMD_ARGS=(); else CLAUDE_CMD_ARGS=(my-cli); fi"
+    project.write(".ralph/drivers/mine.sh", MINE + f"driver_build_command() {{ {build}; }}\n")
+    project.cli(
+        "my-cli", "[ -e worked ] || touch once; touch worked; sed -i '0,/\\[ ]/s//[x]/' .ralph/@fix_plan.md"
+    )
+    done = project.run("run", "--driver", "mine", "--retry-delay", "0", "--max-iterations", "5")
+    assert done.returncode == 0, done.stderr
+    assert "1 failed" in done.stderr
 
 
 REFUSED = (

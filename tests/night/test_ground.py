@@ -83,3 +83,38 @@ def test_in_the_last_turn_too_and_not_where_it_went_back(night: Project) -> None
     loop = night.start("--max-iterations", "3" if night.example.counts_on else "1")
     loop.finished()
     assert "branch last is checked out since turn" in loop.said, loop.said
+
+
+def test_commits_that_a_turn_took_back(night: Project) -> None:
+    commit = "touched; git add work.txt; git -c user.name=t -c user.email=t@x commit -qm turn work.txt; say ok"
+    amend = commit.replace("commit", "commit --amend")
+    night.turns(commit, commit, amend, "git reset -q --hard HEAD~2; say ok", otherwise=commit)
+    loop = night.start("--max-iterations", "5", "--notify", f"cat >> {night.kept}/told")
+    loop.finished()
+    _told(night, "turn 4 took 2 commits back: main was at ")
+    assert "turn 3 took 1" not in loop.said + night.logged()
+
+
+def test_the_folder_of_git_is_gone(night: Project) -> None:
+    said = _run(night, "rm -rf .git")
+    _told(night, "git's folder is gone since turn 2")
+    if night.example.name != "frankbria":
+        assert any("git's folder is gone" in line and "turn 2" not in line for line in said.splitlines()), said
+
+
+def test_open_tasks_that_a_turn_took_out_of_the_plan(night: Project) -> None:
+    plan = PLANS.get(night.example.name)
+    if plan is None or night.example.name in ("bmalph", "ralphy", "frankbria", "snarktank"):  # the same stage
+        return
+    night.write(plan, "- [x] one\n- [ ] two\n- [ ] three\n- [ ] four\n")
+    _run(night, f"printf -- '- [x] one\\n- [x] two\\n- [ ] four\\n' > {plan}")
+    _told(night, "turn 2 took 1 open task out of the plan")
+
+
+def test_a_plan_that_was_emptied(night: Project) -> None:
+    if (plan := PLANS.get(night.example.name)) is None or night.example.name == "ralphy":
+        return
+    said = _run(night, f": > {plan}")
+    counted = night.example.name in ("bmalph", "frankbria")  # to the others it is as if there was none
+    _told(night, f"the fix plan {'has no tasks' if counted else 'is gone'} since turn 2")
+    assert night.example.controllers or not any(line.startswith("complete") for line in said.splitlines()), said

@@ -12,7 +12,7 @@ import pytest
 from bridge.scripts.driver import Driver
 from bridge.scripts.session_id import is_dead_session
 from bridge.scripts.stream.analysis import Analysis, PermanentReason, RunFacts, analyze
-from bridge.scripts.stream.events import read_output
+from bridge.scripts.stream.events import Reader, read_output
 
 FOLDER = Path(__file__).parents[1] / "real" / "captures"
 NOW = datetime(2026, 11, 26, 1, 0, tzinfo=UTC)
@@ -140,3 +140,20 @@ def test_claude_is_still_claude() -> None:
     init = {"type": "system", "subtype": "init", "session_id": "c-1", "tools": [], "model": "m"}
     assert read_output(lines(init)).family == "claude"
     assert read_output(lines({**init, "reasoning_effort": "none"})).family == "droid"
+
+
+def test_a_first_event_that_several_begin_with_is_read_by_the_second() -> None:
+    init = {"type": "system", "subtype": "init", "session_id": "d-1", "tools": [], "model": "m"}
+    done = {"type": "completion", "finalText": "Done.", "session_id": "d-1"}
+    found = read_output(lines(init, done))
+    assert (found.family, found.session_id, found.final_text, found.completed) == ("droid", "d-1", "Done.", True)
+
+
+def test_pi_has_answered_before_it_settles_too() -> None:
+    """Versions before 0.87 end with `agent_end`."""
+    reader = Reader()
+    for event in ({"type": "agent_start"}, {"type": "agent_end", "messages": []}):
+        reader.feed(json.dumps(event).encode())
+    assert reader.answered()
+    reader.feed(b'{"type": "auto_retry_start"}')
+    assert not reader.answered()

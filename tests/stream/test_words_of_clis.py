@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 11, 28, 3, 0, tzinfo=UTC)
 LIMITS = [
+    "Subscription quota exceeded. You can continue using free models.",
+    "5-hour limit reached \u2219 resets 3pm\n     /upgrade to increase your usage limit.",
     "You've hit your session limit \u00b7 resets 3:50pm (Asia/Tokyo)",
     "You've hit your limit \u00b7 resets 5am (Europe/Vilnius)",
     "Claude usage limit reached. Your limit will reset at 3am (America/Bogota).",
@@ -121,6 +123,18 @@ LIMITS = [
 ]
 """Waited out."""
 FOR_GOOD = [
+    "Claude Opus is not available with the Claude Pro plan. If you have just upgraded, run /logout and /login.",
+    "Third-party apps now draw from your extra usage, not your plan limits. Add more and keep going.",
+    'API Error: 404 {"error":{"message":"No endpoints found for anthropic/claude-9.","code":404}}',
+    "Failed to sign in. Message: This service has been disabled in this account for violation of its terms.",
+    "IneligibleTierError: Your current account is not eligible for Gemini Code Assist for individuals",
+    "Security Command failed: Password not found for account",
+    "ConnectError: [unauthenticated] Error",
+    "AI_LoadAPIKeyError: Anthropic API key is missing. Pass it using the 'apiKey' parameter.",
+    "This credential is only authorized for use with Claude Code and cannot be used for other API requests.",
+    "ProviderModelNotFoundError: ProviderModelNotFoundError",
+    "Ready for more? Reload your tokens at https://app.factory.ai/settings/billing",
+    "LLM provider error: Error code: 401 - {'error': {'message': 'The API Key appears to be invalid'}}",
     (
         'API Error: 401 {"type":"error","error":{"type":"authentication_error","message":"OAuth '
         "token has expired. Please obtain a new token or refresh your existing "
@@ -231,6 +245,7 @@ FOR_GOOD = [
 ]
 """Nothing that a repetition mends."""
 MAY_PASS = [
+    "API Error: The socket connection was closed unexpectedly. To see more, pass `verbose: true` to fetch()",
     'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
     "API Error: 500 Internal server error",
     "API Error: Connection error.",

@@ -354,6 +354,21 @@ class Repository:
 
     # -- was there work? -----------------------------------------------------------------------------
 
+    def taken_back(self, before: str, after: str) -> int:
+        """Count the commits that HEAD had and no longer has, where it has gained none: ``git reset`` does that.
+        An amended or rebased commit isn't one.
+        """
+        if not before or not after:
+            return 0
+        done = self.run("rev-list", "--count", "--left-right", f"{before}...{after}", "--")
+        lost, _, gained = done.out.decode().strip().partition("\t") if done.ok else ("0", "", "")
+        return int(lost) if gained == "0" else 0
+
+    def kept_here(self, since: str) -> int:
+        """Count the commits since one that no remote has, as far as it is known here."""
+        done = self.run("rev-list", "--count", "HEAD", "--not", "--remotes", *([since] if since else []), "--")
+        return int(done.out) if done.ok else 0
+
     def changes(self, before: TreeState | None) -> Changes | None:
         """Look again and say what has changed; None when git can't be asked, then or now."""
         after = self.look()

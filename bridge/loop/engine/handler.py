@@ -159,6 +159,10 @@ class TurnHandler(ABC, Generic[S, O]):
     def hook_is_slow(self, text: str) -> None:
         """Take the notice about a hook while it is still running; called from another thread."""
 
+    def pushes(self) -> bool:
+        """Whether what a turn commits is pushed behind it, by what the setup does between turns."""
+        return False
+
     def follow_up(self, event: LoopEvent) -> Iterable[LoopEvent]:  # noqa: ARG002
         """Give what is shown behind an event, which is recorded by now."""
         return ()

@@ -252,6 +252,14 @@ def plan_done(plan: Plan | None) -> Decision | None:
     return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")
 
 
+def found_nothing(outcome: Outcome) -> bool:
+    """Whether a turn went well, its plan has nothing left to do, and it has changed nothing."""
+    plan, changes = outcome.plan, outcome.changes
+    if plan is None or not plan.complete or outcome.failure is not None or changes is None:
+        return False
+    return not (changes.count or changes.committed or outcome.ticked > 0)
+
+
 def but_open(plan: Plan | None, noun: str = "task", nouns: str = "tasks") -> str:
     """Say how much of a plan is open behind a claim that all is done; '' where nothing is.
 

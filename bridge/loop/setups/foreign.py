@@ -267,7 +267,7 @@ def without_prompt(project: Path) -> ConfigurationError:
         *([f"{_packages(case).detail}: {_command(case)}"] if case.setups else []),
     ]
     looked = " and ".join(str(project / each) for each in (".ralph/PROMPT.md", "PROMPT.md"))
-    otherwise = "write one, or name one with --prompt, or a script of yours with --script"
+    otherwise = "`ralph-bridge init` writes one; or name one with --prompt, or a script of yours with --script"
     return ConfigurationError(
         f"no prompt file: looked for {looked}\n  next: " + "\n        ".join([*steps, otherwise])
     )

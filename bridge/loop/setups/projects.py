@@ -228,7 +228,7 @@ def find_prompt(project: Path, option: str | None) -> str:
     looked = " and ".join(str(project / candidate) for candidate in candidates)
     raise ConfigurationError(
         f"no prompt file: looked for {looked}\n"
-        "  next: write one, or name one with --prompt, or a script of yours with --script"
+        "  next: `ralph-bridge init` writes one; or name one with --prompt, or a script of yours with --script"
     )
 
 

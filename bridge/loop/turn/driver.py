@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import time
 from contextlib import nullcontext, suppress
@@ -15,7 +16,6 @@ from bridge.base.process.leftovers import MARK
 from bridge.base.process.program import Program
 from bridge.errors import (
     BridgeError,
-    ConfigurationError,
     HookError,
     ProgramNotFound,
     ProgramNotStarted,
@@ -99,8 +99,8 @@ def build_command(
         session: the session to resume, or None.
 
     Raises:
-        bridge.errors.HookError: a hook of the driver failed.
-        ConfigurationError: it built no command; its CLI can't be told the model.
+        bridge.errors.HookError: a hook of the driver failed, or left no command.
+        bridge.errors.ConfigurationError: its CLI can't be told the model.
     """
     live = settings.live and driver.supports_live_output()
     driver.set("CLAUDE_USE_CONTINUE", "true" if settings.resume else "false")
@@ -116,7 +116,8 @@ def build_command(
         argv = driver.prepare_live_command()
         hook = "driver_prepare_live_command left LIVE_CMD_ARGS"
     if not argv:
-        raise ConfigurationError(f"there is no command to run: {hook} empty")
+        what = f"there is no command to run: {hook} empty"
+        raise HookError(what, hook=hook.split(" ", 1)[0], script=str(getattr(driver, "script", "")))
     if isinstance(driver, _OnStdin):
         stdin = driver.command_stdin()
     if settings.model:
@@ -193,16 +194,26 @@ class DriverTool:
                 check_sizes(resolve(command.argv, cwd=settings.project, env=env), env)
         except (HookError, ProgramNotFound, ProgramNotStarted) as error:
             if request.first:
+                if isinstance(error, HookError):
+                    raise self._unusable(error, request) from None
                 raise
             # The CLI was there before, and may be again: CLIs replace themselves when they update.
             return Command(broken=str(error) if isinstance(error, HookError) else first_line(error))
         return command
 
+    def _unusable(self, error: HookError, request: TurnRequest) -> HookError:
+        """A driver that can't do its work here is an environment that isn't ready: no repetition mends it."""
+        error.exit_code = ProgramNotFound.exit_code
+        if error.script:
+            by_hand = shlex.join(["ralph-bridge", "command", error.script, request.prompt])
+            error.hint = f"try it by hand: {by_hand}"
+        return error
+
     def try_model(self) -> None:
         """See whether the CLI can be told its model; what else is wrong is the first turn's to tell.
 
         Raises:
-            ConfigurationError: it can't.
+            bridge.errors.ConfigurationError: it can't.
         """
         with suppress(HookError), NamedTemporaryFile(prefix="ralph-bridge-") as prompt:
             build_command(self.driver, self._settings, prompt.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.setups.originals import SOURCES, original
-from tests.setups.playbook.conftest import COMMITS, SCRIPT
+from tests.setups.playbook.conftest import COMMITS, PUSH, SCRIPT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,6 +108,25 @@ def test_a_finished_plan_ends_nothing(book: Playbook) -> None:
     assert book.status()["plan"] == {"done": 1, "total": 1, "next": None}
 
 
+def test_an_endless_script_ends_behind_a_turn_that_found_nothing_to_do(book: Playbook) -> None:
+    book.write("IMPLEMENTATION_PLAN.md", "- [x] one\n")
+    book.write("loop.sh", SCRIPT.replace("@AFTER@", "echo $n >> ../between"))
+    book.turns("work", otherwise="say 'Nothing is left.'")
+    done = book.run("run", "--check", "test -f work.txt")
+    assert (done.returncode, book.begun()) == (0, 2), done.stderr
+    assert "the only task of the fix plan is ticked, and the last turn changed nothing" in done.stderr
+    assert (book.path.parent / "between").read_text().split() == ["0", "1"], (
+        "what is behind its call is the script's"
+    )
+
+
+def test_an_open_item_keeps_an_endless_script_going(book: Playbook) -> None:
+    book.write("IMPLEMENTATION_PLAN.md", "- [x] one\n- [ ] two\n")
+    book.turns(otherwise="say 'Nothing is left.'")
+    done = book.run("run", "--max-idle", "4")
+    assert (done.returncode, book.begun()) == (1, 4), done.stderr
+
+
 # -- pushes, and what else is the script's ----------------------------------------------------------------
 
 
@@ -117,6 +136,21 @@ def test_it_pushes_as_the_script_does(book: Playbook) -> None:
     book.write("loop.sh", SCRIPT.replace("@AFTER@", "git push origin HEAD 2>/dev/null || true"))
     assert book.run("run", "--max-iterations", "2").returncode == 0
     assert heads(remote, "feature").split() == ["turn.2", "turn.1", "first"]
+
+
+def test_a_push_that_is_refused_is_told_at_the_end(book: Playbook) -> None:
+    remote = book.remote()
+    hook = remote / "hooks/pre-receive"
+    hook.write_text('#!/bin/sh\n[ ! -f refuse ] || { echo "GH013: not by you" >&2; exit 1; }\n')
+    hook.chmod(0o755)
+    book.turns(otherwise=COMMITS)
+    book.write("loop.sh", SCRIPT.replace("@AFTER@", PUSH))
+    assert "stay here" not in book.run("run", "--max-iterations", "1").stderr
+    (remote / "refuse").touch()
+    done = book.run("run", "--max-iterations", "2")
+    assert "2 commits of this run stay here: no remote has taken them" in done.stderr.splitlines()[-1]
+    assert "2 commits of this run stay here" in " ".join(book.run("report").stdout.split())
+    assert "stay here" not in book.run("run", "--max-iterations", "1", "--no-push").stderr
 
 
 def test_its_own_ends_are_its_ends(book: Playbook) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.git.left_open import git_dir, is_detached, locks, unfinished
+from bridge.base.wording import plural
 from bridge.loop.engine.policy import NOT_DONE, Decision, Verdict
 from bridge.loop.engine.stages.stage import Stage
 
@@ -18,6 +19,18 @@ if TYPE_CHECKING:
     from bridge.loop.engine.stages.stage import Events, TurnReport
 
 _DETACHED = "none (detached HEAD)"
+_TOLD = 3  # losses
+
+
+def _removed(before: tuple[int, int] | None, now: tuple[int, int] | None) -> int:
+    """Count the open tasks that a plan has lost: done ones, and all, before and now.
+
+    One that went alone may have been done: some agents strike out what is done and others tick it, but few do both.
+    """
+    if before is None or now is None or now[0] < before[0]:
+        return 0
+    lost = before[1] - now[1]
+    return lost if lost > (now[0] == before[0]) else 0
 
 
 class Ground(Stage):
@@ -25,11 +38,14 @@ class Ground(Stage):
         super().__init__(loop)
         self._project = loop.settings.project
         self._turn = 0
-        self._had_plan = False
+        self._plan: tuple[int, int] | None = None  # tasks that are done, and all
         self._plan_gone = 0  # the turn since which it is
+        self._how_gone = ""
         self._first: str | None = None
-        self._branch = ""
+        self._branch = self._head = ""
         self._moved = 0
+        self._git_gone = 0  # the turn since which it is
+        self._lost: list[str] = []
         self._open: tuple[str, ...] = ()
         self._sentences: tuple[str, ...] = ()
 
@@ -62,15 +78,31 @@ class Ground(Stage):
         tree, changes = report.turn.tree, report.turn.changes
         self._turn = turn = report.turn.request.number
         sentences = []
+        planned = self._plan
         if self._plan_is_gone():
             self._plan_gone = turn
-            report.took.append("the plan is gone")
-            sentences.append(f"the fix plan is gone since turn {turn}: nothing says what is left")
+            report.took.append(f"the plan {self._how_gone}")
+            sentences.append(f"the fix plan {self._how_gone} since turn {turn}: nothing says what is left")
+        elif lost := _removed(planned, self._plan):
+            report.took.append(f"{plural(lost, 'open task')} left the plan")
+            sentences.append(f"turn {turn} took {plural(lost, 'open task')} out of the plan: nobody has done that")
+            self._lost.append(sentences[-1].partition(":")[0])
         if tree is not None and self._first is None:
-            self._first = tree.branch
+            self._first, self._head = tree.branch, tree.head
+        if tree is not None and changes is None and not git_dir(self._project).exists():
+            self._git_gone = turn
+            report.took.append("git's folder is gone")
+            sentences.append(f"git's folder is gone since turn {turn}: nothing that was committed is here")
         if tree is not None and changes is not None:
             self._branch = changes.branch
-            if changes.branch != tree.branch:
+            stayed = changes.branch == tree.branch
+            lost = self.loop.repository.taken_back(tree.head, changes.head) if stayed and changes.committed else 0
+            if lost:
+                report.took.append(f"{plural(lost, 'commit')} taken back")
+                at = f"{changes.branch or 'HEAD'} was at {tree.head[:10]}"
+                sentences.append(f"turn {turn} took {plural(lost, 'commit')} back: {at}")
+                self._lost.append(sentences[-1])
+            if not stayed:
                 self._moved = turn
                 before, now = tree.branch or _DETACHED, changes.branch or _DETACHED
                 report.took.append(f"branch {before} → {now}")
@@ -82,11 +114,14 @@ class Ground(Stage):
         return self._sentences
 
     def _plan_is_gone(self) -> bool:
-        has_plan = self.loop.handler.progress() is not None
-        gone, self._had_plan = self._had_plan and not has_plan, has_plan
-        if has_plan:
+        before, self._plan = self._plan, self.loop.handler.progress()
+        if self._plan is not None and self._plan[1]:
             self._plan_gone = 0
-        return gone
+            return False
+        if before is None or not before[1]:
+            return False
+        self._how_gone = "is gone" if self._plan is None else "has no tasks"
+        return True
 
     def may_end(self, decision: Decision) -> Generator[LoopEvent | str, None, Decision]:
         """A loop whose plan is gone isn't complete because its turns are used up."""
@@ -98,7 +133,12 @@ class Ground(Stage):
 
     def last_words(self) -> str:
         """Say at the end what isn't as it was, as part of a sentence; or ''."""
-        found = [f"the fix plan is gone since turn {self._plan_gone}"] if self._plan_gone else []
+        found = [f"the fix plan {self._how_gone} since turn {self._plan_gone}"] if self._plan_gone else []
+        found += [f"git's folder is gone since turn {self._git_gone}"] if self._git_gone else []
+        found += self._lost[-_TOLD:]
+        if self._first is not None and self.loop.handler.pushes():
+            here = self.loop.repository.kept_here(self._head)
+            found += [f"{plural(here, 'commit')} of this run stay here: no remote has taken them"] if here else []
         if self._moved and self._first is not None and self._branch != self._first:
             now = f"branch {self._branch} is" if self._branch else "no branch (detached HEAD) is"
             found.append(f"{now} checked out since turn {self._moved}, and not {self._first or 'what was'}")

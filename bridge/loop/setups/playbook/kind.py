@@ -78,4 +78,5 @@ KIND = prompted_kind(
     ),
     appended=("progress.txt",),
     endless=True,
+    endless_mode=BUILD,
 )

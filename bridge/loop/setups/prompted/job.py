@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from bridge.loop.engine.outcome import Outcome
-from bridge.loop.engine.policy import Decision, PlanPolicy, Verdict, but_open
+from bridge.loop.engine.policy import Decision, PlanPolicy, Verdict, but_open, found_nothing
 from bridge.loop.engine.state import LoopState
 
 if TYPE_CHECKING:
@@ -123,12 +123,9 @@ class PromptedPolicy(PlanPolicy[LoopState, Outcome]):
 
     def _idle(self, outcome: Outcome) -> Decision | None:
         """End a loop whose plan has nothing left to do behind a turn that found nothing to do."""
-        plan, changes = outcome.plan, outcome.changes
-        if not self.job.idle_ends or plan is None or not plan.complete or outcome.failure is not None:
+        if not self.job.idle_ends or outcome.plan is None or not found_nothing(outcome):
             return None
-        if changes is None or changes.count or changes.committed or outcome.ticked > 0:
-            return None
-        found = f"{self.job.all_done(plan.total)}, and the last turn changed nothing"
+        found = f"{self.job.all_done(outcome.plan.total)}, and the last turn changed nothing"
         return Decision(Verdict.COMPLETE, "plan_complete", found)
 
     def _left(self, decision: Decision, plan: Plan | None) -> Decision:

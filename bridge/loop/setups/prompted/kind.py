@@ -42,6 +42,7 @@ def prompted_kind(
     nouns: tuple[str, str] = ("task", "tasks"),
     notes: tuple[str, ...] = (),
     believed: tuple[str, ...] = (),
+    endless_mode: str = "",
     **more: Any,
 ) -> SetupKind:
     """Make one.
@@ -56,9 +57,10 @@ def prompted_kind(
         nouns: what its plan counts: one, and several.
         notes: files in its home that tell of work, and are none; a folder with a ``/`` behind it.
         believed: files in its home that its loop runs or believes, which nothing in a box may write to.
+        endless_mode: the mode, as a word of its script, that works off the plan and that nothing ends there.
         more: the other fields of :class:`SetupKind`.
     """
-    kind = _Prompted(name, detect, missing, module, scripted, nouns, notes, believed)
+    kind = _Prompted(name, detect, missing, module, scripted, nouns, notes, believed, endless_mode)
     made: dict[str, Any] = {
         "folders": (".ralph",),
         "state": lambda project, _setup: project / ".ralph",
@@ -89,6 +91,7 @@ class _Prompted:
     nouns: tuple[str, str]
     notes: tuple[str, ...]
     believed: tuple[str, ...]
+    endless_mode: str
 
     # -- its files -----------------------------------------------------------------------------------
 
@@ -175,6 +178,7 @@ class _Prompted:
             nouns=self.nouns[1],
             files=self.own_files(top, setup.home),
             protected=self.believed_in(top, setup.home),
+            idle_ends=bool(self.endless_mode) and {*words} <= {self.endless_mode},
         )
         with open_script(own_script(setup.controller), cwd, words, top, known, options, tell) as opened:
             yield opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import threading
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _PROMPT = ".ralph/.ralph_bridge.prompt.md"
 """What another tool is given in the place of a call's CLI."""
 _TIMED_OUT = 124
+_PUSH = re.compile(r"^[^#\n]*\bgit\b[^#\n;|&]*\bpush\b", re.MULTILINE)
 _PIPE_SECONDS, _LOOK = 3.0, 0.05
 _REPEATED = ("api_limit", "retry")
 
@@ -84,6 +86,7 @@ class ScriptHandler(PlainHandler[ScriptState]):
         # Another tool answers calls of CLIs that this machine doesn't have, too.
         absent = [name for name in cli_names() if elsewhere and not shutil.which(name, path=env.get("PATH"))]
         paths = [*(f"/nowhere/{each}" for each in absent), *self._paths]
+        self._pushes = push
         self._server = Server(env, self._came, paths, self._notify, pushes=push)
         self._elsewhere = loop.project / _PROMPT if elsewhere or loop.reserves is not None else None
         self._script: ScriptProcess | None = None
@@ -265,6 +268,9 @@ class ScriptHandler(PlainHandler[ScriptState]):
         session = validate_session_id(outcome.analysis.session_id) if outcome.analysis else None
         outcome = replace(outcome, session_id=session)  # for the record: no turn resumes another's
         return replace(outcome, limit=None) if self._now.gone else outcome
+
+    def pushes(self) -> bool:
+        return self._pushes and _PUSH.search(self._text) is not None
 
     def others_at_work(self) -> bool:
         with self._changed:

@@ -58,6 +58,7 @@ class Known:
         read_plan: reads its plan; None from it: there is none. noun, nouns: what that counts.
         most: iterations that it is told; None: it has a number of its own, or none.
         files: which of the project's are no work. protected: which nothing in a box may write to.
+        idle_ends: a finished plan ends it behind a call that changed nothing: the script has no end of its own.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class Known:
     nouns: str = "tasks"
     files: Files = FILES
     protected: Sequence[str] = ()
+    idle_ends: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,7 @@ class ScriptLoop(Opened):
             nouns=self.known.nouns,
             asked=self.known.most,
             promise=loop.promise is not None,
+            idle_ends=self.known.idle_ends,
             one_task=bool(self.task),
             bare=self.bare,
         )

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from bridge.loop.engine.crew import said
 from bridge.loop.engine.outcome import Outcome
-from bridge.loop.engine.policy import GO_ON, Decision, PlanPolicy, Verdict, back_off, but_open, plan_done
+from bridge.loop.engine.policy import (
+    GO_ON,
+    Decision,
+    PlanPolicy,
+    Verdict,
+    back_off,
+    but_open,
+    found_nothing,
+    plan_done,
+)
 from bridge.loop.engine.state import LoopState
 from bridge.scripts.stream.analysis.permanent import may_pass
 
@@ -29,11 +38,13 @@ class ScriptState(LoopState):
         called: it waits for a call.
         ended: how it has ended; None: it is at work.
         promised: the last call that went well has given the promise.
+        idle: the last call went well, with a finished plan in front of it, and changed nothing.
     """
 
     called: bool = False
     ended: int | None = None
     promised: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
         noun, nouns: what its plan counts.
         asked: iterations that it was to make; None: nobody says.
         promise: that its user names ends it in front of the next call.
+        idle_ends: so does a finished plan behind a call that changed nothing: the script has no end of its own.
         one_task: so do its plan and any promise, however the script ends: that may go on with other tasks.
         bare: it was started without arguments.
     """
@@ -52,6 +64,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
     nouns: str = "tasks"
     asked: int | None = None
     promise: bool = False
+    idle_ends: bool = False
     one_task: bool = False
     bare: bool = False
 
@@ -66,6 +79,8 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
     def _done(self, state: ScriptState, plan: Plan | None, *, over: bool) -> Decision | None:
         if self.one_task and (done := plan_done(plan)) is not None:
             return done
+        if self.idle_ends and state.idle and not over and (done := plan_done(plan)) is not None:
+            return replace(done, detail=f"{done.detail}, and the last turn changed nothing")
         if not (state.promised and (self.one_task or (self.promise and not over))):
             return None
         said = f"the assistant gave the promise{but_open(plan, self.noun, self.nouns)}"
@@ -100,6 +115,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
             limits=0,
             changed=(outcome.changes.summary if outcome.changes else "") or (state.changed if failure else ""),
             promised=outcome.promised if failure is None else state.promised,
+            idle=found_nothing(outcome),
         )
         return after, self.failed_too_often(after, failure) or self._time(at) or GO_ON
 

@@ -150,6 +150,7 @@ class Analyzer:
 _API_ERROR = lazy(r"\[?api error(?::| \()", re.IGNORECASE)
 _ERROR = lazy(r"(?:fatal )?\w*error: \S|(?:execution error|internal server error)\W*$", re.IGNORECASE)
 _TOO_LONG = lazy(r"(?:prompt|input) is too long\W*", re.IGNORECASE)
+_ADVICE = lazy(r"/[a-z-]+ ")  # a command of the CLI's: "/upgrade to increase your usage limit"
 _LINES, _OWN_LINES, _ALONE = 20, 3, 4000
 
 
@@ -164,14 +165,19 @@ def _error_alone(text: str, now: datetime) -> str:
     lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
     if not lines or len(lines) > _LINES:
         return ""
-    return "\n".join(lines) if all(map(_is_own, lines)) else ""
+    return "\n".join(lines) if all(map(_is_own, _reports(lines))) else ""
+
+
+def _reports(lines: list[str]) -> list[str]:
+    """The lines without the CLI's advice below the first."""
+    return [line for number, line in enumerate(lines) if not (number and _ADVICE.match(line))]
 
 
 def _own_alone(text: str) -> str:
     """The words of an answer in events, where they are all a CLI's own, as about a limit; else ''."""
     lines = list(dict.fromkeys(line.strip() for line in text[: _ALONE + 1].splitlines() if line.strip()))
     own = len(text) <= _ALONE and 0 < len(lines) <= _OWN_LINES
-    return "\n".join(lines) if own and all(map(_is_certain, lines)) else ""
+    return "\n".join(lines) if own and all(map(_is_certain, _reports(lines))) else ""
 
 
 def _is_certain(line: str) -> bool:

@@ -76,7 +76,7 @@ _MET = lazy(
     r"\b(?:hit|reach\w*|exceed\w*|exhausted|used|out of|resets?|try|retry|until|upgrade|wait)\b", re.IGNORECASE
 )
 _WORK = lazy(
-    r"\b(?:handl(?:es?|ed|ing)|add(?:s|ed)|implement(?:s|ed|ation|ing)?|fix(?:es|ed)|mended|tests?|tested|pass(?:es|ed)?"
+    r"\b(?:handl(?:es?|ed|ing)|add(?:s|ed)|implement(?:s|ed|ation|ing)?|fix(?:es|ed)|mended|tests?|tested|pass(?:es|ed|(?=\W*$))"
     r"|middleware|emit(?:s|ted)|documented|answered|raises?|covered|refactored)\b",
     re.IGNORECASE,
 )

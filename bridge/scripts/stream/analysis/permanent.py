@@ -86,7 +86,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"(?:not valid|invalid|incorrect|expired|revoked|disabled)"
         r"|(?:401 )?invalid (?:(?:bearer |access )?token\b|authentication credentials)"
         r"|authentication[ _](?:error|failed)(?! for)|provider\.auth_error"
-        r"|401 unauthori[sz]ed|unauthori[sz]ed(?: \(?401\)?)?|401(?= status code|\W*$)",
+        r"|error code: 401\b|401 unauthori[sz]ed|unauthori[sz]ed(?: \(?401\)?)?|401(?= status code|\W*$)",
     ),
     (
         _R.NOT_LOGGED_IN,
@@ -100,12 +100,12 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
         r"(?:run `?/?login|(?:log|sign) in(?: again)?)"
         r"|missing (?:api key|environment variable:? `?\w*api_key)|run /login|login again"
         r"|token_expired|you must (?:be logged|log) in"
-        r"|(?:the )?\w*api[ _]key(?: environment variable)? (?:is |was )?"
+        r"|(?:the )?(?:\w+ )?\w*api[ _]key(?: environment variable)? (?:is |was )?"
         r"(?:not set|not found|missing|required|not configured)|no auth type is selected",
     ),
     (
         _R.NO_ACCESS,
-        r"403 forbidden|forbidden \(?403\)?|403(?= status code|\W*$)"
+        r"error code: 403\b|403 forbidden|forbidden \(?403\)?|403(?= status code|\W*$)"
         r"|(?:your |this )?(?:account|organi[sz]ation|user|plan) does not have (?:access|permission)"
         r"|you do not have access to|access denied by policy(?: settings)?",
     ),
@@ -125,7 +125,7 @@ def _anywhere() -> tuple[tuple[PermanentReason, re.Pattern[str]], ...]:
 
 _PREFIX = (
     r"(?:[^\w\s]{1,3}\s*)?(?:\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+)?"
-    r"(?:(?:(?:api |fatal |request |stream )?error|fatal|warning"
+    r"(?:(?:(?:api |fatal |request |stream |provider )?[\w.]*error(?: code)?|fatal|warning|llm"
     r"|(?:request )?failed(?: with| to run prompt| to authenticate| to refresh token)?"
     r"|claude ai|cursor|{names})\W+|(?:unexpected )?status(?: code)?\W+|http\W+"
     r"|(?:40[123]\W+)(?!unauth|forbid))*"

@@ -93,6 +93,7 @@ class Reader:
         self._closed = False
         self._family: Family | None = None
         self._events = 0
+        self._first: JsonObject = {}
         self._document = Document()
         self._settled: tuple[Family | None, str] | None = None
         self._held = Held(held_limit)
@@ -128,11 +129,20 @@ class Reader:
                     self._ids.update(generic_session_ids(event))
                 return
             self._held.clear()
+            self._first = event
+        elif self._events == 1 and type(self._family) is Claude and not Claude.claims(event):
+            self._begin_anew(event)
         self._events += 1
         self._family.event(event)
         closing = closes(self._family.name, event)
         self._closed = self._closed if closing is None else closing
         self.closings += closing is True
+
+    def _begin_anew(self, event: JsonObject) -> None:
+        """Where the second event is another family's, the first one was, too: several begin as claude does."""
+        if (other := self._family_of(event)) is not None:
+            other.event(self._first)
+            self._family = other
 
     def answer(self) -> Answer:
         """What the lines so far amount to; more may be fed afterwards."""
