@@ -98,6 +98,7 @@ Feature: The numbered clauses of the contract of provider adapters
 
     Examples:
       | code  | clause                                               |
+      | RB084 | What it reads of the settings arrives                |
       | RB191 | The command has the prompt as it is                  |
       | RB192 | Without a prompt there is no command                 |
       | RB193 | The context reaches the agent                        |

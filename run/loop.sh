@@ -14,6 +14,7 @@ title='title=ralph-bridge run'
 refuse() { # MESSAGE [STATUS]: a number of docs/command-line.md
     echo "::error $title::$1"
     [ -f "$kept/status" ] || echo "${2:-2}" >"$kept/status"
+    echo "$1" >>"$kept/said"
     exit "${2:-2}"
 }
 
@@ -36,7 +37,8 @@ check() {
     case $KEY_NAME in
         '') ;;
         [!A-Z]* | *[!A-Z0-9_]*) refuse "input 'key-name': expected the name of a variable, such as ANTHROPIC_API_KEY." ;;
-        *) [ -n "$KEY" ] || refuse "the key is empty: add the secret $KEY_NAME (Settings, Secrets and variables, Actions)." 4 ;;
+        *) [ -n "$KEY" ] || refuse "the key is empty: add the secret $KEY_NAME (Settings, Secrets and variables, Actions);\
+ the pull requests of forks and of Dependabot get no secrets." 4 ;;
     esac
     for each in "$PULL_REQUEST" "$FAIL_ON_INCOMPLETE"; do
         case $each in true | false) ;; *) refuse "inputs 'pull-request' and 'fail-on-incomplete': expected true or false." ;; esac
@@ -47,12 +49,18 @@ check() {
     if git config --get-regexp '^http\..*\.extraheader$' >/dev/null; then
         refuse "the checkout has left a token that turns could read: give actions/checkout 'persist-credentials: false'."
     fi
-    git check-ref-format "refs/heads/$BRANCH" && [ "${BRANCH#-}" = "$BRANCH" ] || refuse "input 'branch': no name of a branch."
+    case $BRANCH in refs/*) false ;; *) git check-ref-format --branch "$BRANCH" >/dev/null 2>&1 ;; esac ||
+        refuse "input 'branch': no name of a branch."
+    case $(cd -P -- "$PROJECT" 2>/dev/null && pwd)/ in
+        "$(pwd -P)"/*) ;;
+        *) refuse "input 'project': there is no such folder in the workspace." ;;
+    esac
     git init --quiet --bare "$kept/push.git"
     remote ls-remote --symref "$url" HEAD >"$kept/head" || refuse "the repository can't be read with the token." 4
     default=$(sed -n 's,^ref: refs/heads/\(.*\)[[:space:]]HEAD$,\1,p' "$kept/head")
     [ "$BRANCH" != "$default" ] || refuse "input 'branch' is the default branch, which is never pushed to: name another."
     [ "$BRANCH" != "${BASE:-$default}" ] || refuse "inputs 'branch' and 'base' are the same."
+    [ -n "$(remote ls-remote "$url" "refs/heads/${BASE:-$default}")" ] || refuse "input 'base': there is no such branch."
     printf '%s' "${BASE:-$default}" >"$kept/base"
     output key "$(printf '%s' "$BRANCH/$PROJECT" | sha256sum | cut -c 1-16)"
 }
@@ -102,7 +110,14 @@ boxes() { bwrap --unshare-user --unshare-pid --ro-bind / / --proc /proc --dev /d
 
 loop() {
     options=()
-    while read -r each; do [ -z "$each" ] || options+=("$each"); done <<<"$OPTIONS"
+    while read -r each; do
+        each=${each%$'\r'}
+        case $each in
+            '') ;;
+            --detach | --dry-run) refuse "input 'options': $each is nothing for a job, which ends with its steps." ;;
+            *) options+=("$each") ;;
+        esac
+    done <<<"$OPTIONS"
     [ -z "$MAX_MINUTES" ] || options+=(--max-minutes "$MAX_MINUTES")
     [ -z "$MAX_ITERATIONS" ] || options+=(--max-iterations "$MAX_ITERATIONS")
     [ -z "$MAX_COST" ] || export RALPH_BRIDGE_MAX_COST=$MAX_COST
@@ -116,17 +131,18 @@ loop() {
         fi
     fi
     export RALPH_BRIDGE_SANDBOX=$SANDBOX
-    [ -z "$KEY_NAME" ] || export "$KEY_NAME=$KEY"
+    key=$KEY
     unset KEY GH_TOKEN
     for each in ${!GITHUB_*} ${!ACTIONS_*} ${!INPUT_*}; do
         case $each in GITHUB_OUTPUT | GITHUB_ENV | GITHUB_PATH | GITHUB_STATE | GITHUB_STEP_SUMMARY | *TOKEN*) unset "$each" ;; esac
     done
+    [ -z "$KEY_NAME" ] || export "$KEY_NAME=$key" # whatever it is called
     cd "$PROJECT"
     # What turns print is text: the runner takes no line of it for a command of this job's until a word that they don't know.
     word=$(head -c 16 /dev/urandom | sha256sum | cut -c 1-32)
     echo "::stop-commands::$word"
     # The runner's signals come to this shell; one in the background would pass over INT.
-    bridge run "${options[@]}" </dev/null &
+    bridge run "${options[@]}" </dev/null 2> >(tee -i "$kept/said" >&2) &
     running=$!
     trap 'kill -TERM "$running" 2>/dev/null || :' INT TERM
     status=0
@@ -159,15 +175,15 @@ print("not-ready" if gone and run["state"] == "incomplete" else run["state"])' "
 }
 
 summarise() {
-    [ -x "$kept/venv/bin/ralph-bridge" ] || exit 0
-    cd "$PROJECT"
-    if [ -f "$kept/began" ] && [ -f "$kept/status" ] && bridge report --format json -o "$report/report.json" 2>"$kept/said"; then
+    [ -d "$kept" ] || exit 0
+    [ ! -f "$kept/began" ] || cd "$PROJECT"
+    if [ -f "$kept/began" ] && [ -f "$kept/status" ] && bridge report --format json -o "$report/report.json" 2>/dev/null; then
         bridge report --format html -o "$report/report.html"
         bridge report --format md -o "$report/report.md"
-        cp "$report/report.md" "$GITHUB_STEP_SUMMARY"
+        head -c 1000000 "$report/report.md" >"$GITHUB_STEP_SUMMARY" # GitHub shows none above 1 MiB
     else
         rm -f "$report/report.json"
-        { echo '### ralph-bridge: no loop has run'; sed 's/^/    /' "$kept/said" 2>/dev/null || :; } >"$GITHUB_STEP_SUMMARY"
+        { printf '### ralph-bridge: no loop has run\n\n'; tail -n 20 "$kept/said" 2>/dev/null | sed 's/^/    /'; } >"$GITHUB_STEP_SUMMARY"
     fi
     if [ -f "$kept/began" ]; then # a session that only this runner knew is not gone on with
         git ls-files -z --others -- .ralph '.claude/ralph*' logs | tar -c -f "$state/state.tar" --null --no-recursion \

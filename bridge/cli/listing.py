@@ -178,16 +178,26 @@ def inspect(script: str, as_json: bool) -> int:
 
 
 def _of_loop_script(name: str) -> Facts | None:
-    """The calls of a script without hooks; None: it has some, or calls nothing."""
+    """The calls of a script without hooks; None: it has some, or calls nothing.
+
+    Raises:
+        ConfigurationError: it is the registry of provider adapters.
+    """
+    from bridge.errors import ConfigurationError
     from bridge.loop.setups.script.which import LoopScript
-    from bridge.scripts.contract.scripts import names_in
+    from bridge.scripts.contract.scripts import chooses_provider, kind_of_file, names_in
 
     path = Path(os.path.abspath(name))
     if not path.is_file() or not os.access(path, os.R_OK):
         return None
     found = LoopScript(path, Path.cwd())
-    hooks = (each for each in names_in(found.script.source) if each.startswith(("driver_", "agent_")))
-    if not found.turns or next(hooks, None) is not None:
+    names = names_in(found.script.source)
+    if chooses_provider(names) and kind_of_file(path) is None:
+        raise ConfigurationError(
+            f"{name} only calls the provider adapter that is chosen\n"
+            f"  next: ralph-bridge inspect {os.path.join(os.path.dirname(name), 'NAME.sh')}, one of the adapters"
+        )
+    if not found.turns or any(each.startswith(("driver_", "agent_")) for each in names):
         return None
     calls = [
         {"file": str(each.file), "line": each.line, "text": each.text, "cli": each.program, "turn": each.turn}

@@ -160,10 +160,10 @@ def _folder(kind: Kind) -> Path:
     """Where the project has such scripts: the first of its folders that is there, else the last of them."""
     from bridge.loop.setups.projects import project_scripts
 
-    if kind == "provider":
-        return next((each for each in (Path(".ralph/lib/agents"),) if each.is_dir()), Path("lib/agents"))
-    folders = project_scripts().drivers if kind == "driver" else project_scripts().agents
-    return next((each for each in folders if each.is_dir()), folders[-1] if folders else Path(f"{kind}s"))
+    scripts, providers = project_scripts(), (Path(".ralph/lib/agents"), Path("lib/agents"))
+    found = {"driver": scripts.drivers, "agent": scripts.agents, "provider": providers}[kind]
+    folders = found or (Path(f"{kind}s"),)
+    return next((each for each in folders if each.is_dir()), folders[-1])
 
 
 def _write(files: dict[Path, bytes]) -> None:

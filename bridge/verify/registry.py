@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from bridge.verify.probe.provider import ProviderProbe
     from bridge.verify.subject import Subject
 
+    Where = Callable[[Subject], int | None]
+
 DRIVER, AGENT, PROVIDER, BOTH = ("driver",), ("agent",), ("provider",), ("driver", "agent")
 ALL = (*BOTH, *PROVIDER)
 _ROOMS = {
@@ -77,12 +79,13 @@ class NotApplicable(Exception):
 class Problem:
     """What a check has seen: a `Finding`, but for what the check itself knows.
 
-    hook, expected, hint, severity: default is the check's. line: default is the hook's first.
+    hook, expected, hint, severity: default is the check's. line, or what gives it: default is the check's, too, and
+    then the hook's first.
     """
 
     message: str
     _: KW_ONLY
-    line: int | None = None
+    line: int | Where | None = None
     hook: str | None = None
     expected: str = ""
     hint: str = ""
@@ -121,7 +124,7 @@ class Check:
     hook: the one that it is about, where there is one.
     expected, hint: of its findings that have none of their own; `explain` gives the hint, too.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
-    where: gives the line at fault in a driver, of a finding that has none; None from it, and without it: the
+    where: gives the line at fault, of a finding that has none; None from it, and without it: the
         hook's first.
     after_timeout: it is run when the time for the script is used up, too: it says what has used it.
     """
@@ -136,7 +139,7 @@ class Check:
     expected: str = ""
     hint: str = ""
     gate: bool = False
-    where: Callable[[Subject], int | None] | None = None
+    where: Where | None = None
     after_timeout: bool = False
 
     def run(self, subject: Subject) -> Iterator[Finding]:
@@ -149,8 +152,10 @@ class Check:
         return (self.finding(subject, problem) for problem in self.judge(subject))
 
     def finding(self, subject: Subject, problem: Problem) -> Finding:
-        hook = problem.hook or self.hook
-        line = self._line(subject) if problem.line is None and hook == self.hook else problem.line
+        own = None if self.hook is None else subject.hook(self.hook)
+        hook = problem.hook or own
+        where = self.where if problem.line is None and hook == own else problem.line
+        line = _line(where, subject) if callable(where) else where
         return Finding(
             code=self.code,
             severity=self.severity if problem.severity is None else problem.severity,
@@ -162,12 +167,6 @@ class Check:
             hint=problem.hint or self.hint,
             about=problem.about,
         )
-
-    def _line(self, subject: Subject) -> int | None:
-        if self.where is not None:
-            with suppress(BridgeError), subject.driver.by_the_way():
-                return self.where(subject)
-        return None
 
     @property
     def severity(self) -> Severity:
@@ -181,6 +180,12 @@ class Check:
         also = {Severity(word.lower()): case for word, case in _ALSO.findall(why)}
         bad, good = (textwrap.dedent(example).strip() for example in (bad, good))
         return Documentation(_ALSO.sub("", why).strip(), bad, good, also)
+
+
+def _line(where: Where, subject: Subject) -> int | None:
+    with suppress(BridgeError), subject.probe.by_the_way():
+        return where(subject)
+    return None
 
 
 CHECKS: dict[str, Check] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, cast
 from bridge.base.process.ask import NOT_STARTED, TOO_LONG, ask
 from bridge.errors import BridgeError
 from bridge.scripts.contract import agent_contract, driver_contract, provider_contract
-from bridge.scripts.contract.scripts import kind_of, names_in, provider_of
+from bridge.scripts.contract.scripts import chooses_provider, kind_of, names_in, provider_of
 from bridge.shell import script
 from bridge.verify.budget import Budget
 from bridge.verify.facts import Effects, facts_of, read
@@ -58,6 +58,7 @@ class Subject:
         reason: why it is out of scope; empty otherwise.
         hands_on: it is no script of a kind, and calls those that are: what chooses among provider adapters.
         contract: of its kind (of drivers when it is out of scope).
+        adapter: the provider adapter's name, as in its functions; '' of what is none.
     """
 
     def __init__(
@@ -84,12 +85,19 @@ class Subject:
         self.refused = self._open()
         self.binary = b"\0" in self.source[:4096]
         self.kind: Kind = self._kind()
+        self.adapter = ""
+        if self.kind == "provider":
+            self.adapter = provider_of(self.facts.names | names_in(self.source)) or self.name
         self.contract: Contract = self._contract()
 
     def _contract(self) -> Contract:
         if self.kind == "provider":
-            return provider_contract(provider_of(self.facts.names | names_in(self.source)) or self.name)
+            return provider_contract(self.adapter)
         return agent_contract() if self.kind == "agent" else driver_contract()
+
+    def hook(self, name: str) -> str:
+        """A hook as it is called here: a provider adapter's has the adapter's name where a check says NAME."""
+        return name.replace("NAME_", f"{self.adapter}_") if self.adapter else name
 
     def _open(self) -> str:
         """Read the script; why it is none that bash can source, or nothing."""
@@ -127,7 +135,7 @@ class Subject:
         kind = kind_of(names)
         if kind is not None:
             return kind
-        self.hands_on = {"agent_build_command", "agent_normalize_response"} <= names
+        self.hands_on = chooses_provider(names)
         if self.refused:
             self.reason = self.refused
         elif self.hands_on:

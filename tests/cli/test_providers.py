@@ -51,6 +51,15 @@ def test_inspect_shows_what_it_declares_and_lacks(asked: Project) -> None:
     assert "absent  required   agent_my_provider_has_capability" in done.stdout
 
 
+def test_what_only_chooses_among_adapters_is_not_shown_as_a_driver(project: Project) -> None:
+    folder = project.folder / "lib/agents"
+    folder.mkdir(parents=True)
+    (folder / "registry.sh").write_text('agent_build_command() { "agent_${AGENT_PROVIDER}_build_command" "$@"; }\n')
+    ran = project.run("inspect", "lib/agents/registry.sh")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "registry.sh only calls the provider adapter that is chosen\n  next: ralph-bridge inspect" in ran.stderr
+
+
 def test_it_is_no_driver_and_that_is_said(asked: Project) -> None:
     done = asked.run("run", "--setup", "plain", "--driver", ADAPTER, "--dry-run", "--run-project-code")
     assert done.returncode == 2

@@ -94,3 +94,15 @@ def test_an_agent_that_commits_everything_commits_none_of_it(example: Project) -
     committed = git(example.path, "log", "--all", "--name-only", "--format=").splitlines()
     assert committed
     assert [each for each in committed if ".ralph_bridge" in each or "turns.jsonl" in each] == []
+
+
+def test_nor_does_a_loop_that_is_refused_at_its_start_leave_any(example: Project) -> None:
+    example.env["RALPH_BRIDGE_MAX_COST"] = "0"
+    subprocess.run(["git", "add", "-A"], cwd=example.path, check=True)
+    loop = example.start()
+    loop.finished()
+    assert "max_cost is 0.0, expected a number, more than 0" in loop.said
+    left = [
+        line for line in git(example.path, "status", "--porcelain", "-uall").splitlines() if ".ralph_bridge" in line
+    ]
+    assert not left

@@ -42,6 +42,10 @@ THERE = {
     "oh-my-opencode": ({".sisyphus/ralph-loop.local.md": "---\n---\nDo"}, "plain loop: ralph-bridge run"),
     "a plugin of opencode": ({".opencode/ralph-loop.local.md": "---\n---\n"}, "it can't run here: .opencode/ralph"),
     "open-ralph": ({".ralph/ralph-loop.state.json": '{"prompt": "Do"}'}, "plain loop: ralph-bridge run"),
+    "Claude Code's ralph plugin": (
+        {".claude/ralph-loop.local.md": "---\nactive: true\n---\nDo"},
+        "its prompt, promise and limits run here as the plain loop: ralph-bridge run",
+    ),
     "Claude Code's /loop": ({".claude/loop.md": "Do"}, "its prompt runs here as the plain loop: ralph-bridge run"),
 }
 
@@ -60,6 +64,14 @@ def test_a_loop_of_another_tool_is_named_with_what_runs_here(tmp_path: Path, nam
     assert f"no loop of another tool lies here ({name} (" in said
     assert words in said
     assert "bmalph" not in said
+
+
+def test_what_only_has_the_name_or_no_word_is_no_loop(tmp_path: Path) -> None:
+    write(tmp_path, {".claude/loop.md": " \n", ".sandcastle/prompt.md/x": "", ".ralph-tui": "a file"})
+    said = doctor(tmp_path)
+    assert "/loop: it can't run here: the prompt .claude/loop.md is empty" in said
+    assert "sandcastle" not in said
+    assert "ralph-tui" not in said
 
 
 def test_run_says_the_same_where_there_is_nothing_of_ours(tmp_path: Path) -> None:

@@ -67,6 +67,9 @@ CASES = {
         "\ufeff---\nactive: true\niteration: 0\nmaxIterations: 7\nsessionId: ses_1\n---\n\nDo the first thing.\n",
         "a plugin of opencode", "7 iterations", "opencode",
     ),
+    ".claude/ralph-loop.local.md": (
+        _FRONT.format("ALL"), "Claude Code's ralph plugin", "promise ALL, 7 iterations", "claude",
+    ),
     ".claude/loop.md": ("Do the first thing.\n", "Claude Code's /loop", "", "claude"),
     ".ralph/ralph-loop.state.json": (
         json.dumps({**_OPEN, "prompt": "Do the first thing.", "agent": "codex"}),

@@ -299,7 +299,12 @@ def test_a_repository_that_a_turn_has_rigged_gets_no_token(repository: Repositor
             ({"branch": "main"}, 2, "is the default branch, which is never pushed to"),
             ({"branch": "-f"}, 2, "input 'branch': no name of a branch"),
             ({"branch": "a..b"}, 2, "input 'branch': no name of a branch"),
+            ({"branch": "HEAD"}, 2, "input 'branch': no name of a branch"),
+            ({"branch": "refs/heads/x"}, 2, "input 'branch': no name of a branch"),
             ({"branch": "x", "base": "x"}, 2, "inputs 'branch' and 'base' are the same"),
+            ({"base": "nope"}, 2, "input 'base': there is no such branch"),
+            ({"project": "nope"}, 2, "input 'project': there is no such folder"),
+            ({"project": "/etc"}, 2, "input 'project': there is no such folder"),
             ({"pull_request": "yes"}, 2, "expected true or false"),
         ],
         2,
@@ -311,6 +316,30 @@ def test_what_is_refused(repository: Repository, inputs: dict[str, str], status:
     assert not (repository.kept / "env").exists()
     assert done.outputs["outcome"] == ("refused" if status == 2 else "not-ready")
     assert not repository.saved
+    assert said in done.summary
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["GH_TOKEN", "GITHUB_TOKEN", "KEY"])
+def test_the_key_arrives_whatever_it_is_called(repository: Repository, name: str) -> None:
+    assert repository.run(key_name=name, options="--quiet\r\n").status == 0
+    assert f"{name}=the-key" in (repository.kept / "env").read_text().splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"max_cost": "0"}, "max_cost is 0.0, expected a number, more than 0"),
+        ({"options": "--detach"}, "--detach is nothing for a job"),
+    ],
+)
+def test_what_the_loop_refuses_is_in_the_summary_and_nothing_is_proposed(
+    repository: Repository, inputs: dict[str, str], said: str
+) -> None:
+    done = repository.run(**inputs)
+    assert (done.status, done.outputs["outcome"], said in done.summary) == (2, "refused", True), done.log
+    assert not git(repository.server, "branch", "--list", "ralph-bridge/loop")
 
 
 @pytest.mark.slow

@@ -350,3 +350,14 @@ def test_a_stop_leaves_it_to_be_watched_by_resume(watched: Hosted) -> None:
     watched.gh.checks()
     assert watched.project.swarm("resume").returncode == 0
     assert (pull(watched)["merged"], len(watched.project.started())) == (["squash"], 1)
+
+
+def test_a_check_that_is_flaky_ends_nothing(watched: Hosted) -> None:
+    (watched.project.notes / "next").write_text("good\n")
+    watched.plan(f'{TASK}; test ! -e "$NOTES/first" || touch "$NOTES/again"; touch "$NOTES/first"')
+    watched.gh.checks({"name": "e2e", "command": 'test -e "$NOTES/again"', "required": True})
+    done = watched.run("--merge")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a turn that was to mend it has changed nothing" in done.stderr
+    seen = watched.proposed("one")
+    assert (seen["rounds"], seen["pull_request"]["state"], seen["checks"]) == (1, "MERGED", "passed")

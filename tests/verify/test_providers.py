@@ -12,6 +12,7 @@ from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished, Sever
 from tests.machine import adapters_of_others
 
 from .examples import example
+from .standin import verify
 
 if TYPE_CHECKING:
     from bridge.verify.model import Event
@@ -24,6 +25,34 @@ agent_detect_format() { "agent_${AGENT_PROVIDER}_detect_format" "$@"; }
 agent_normalize_response() { "agent_${AGENT_PROVIDER}_normalize_response" "$@"; }
 agent_has_capability() { "agent_${AGENT_PROVIDER}_has_capability" "$@"; }
 """
+MISTAKES = {
+    "RB066": [
+        ("return 1 ;;", "return 0 ;;"),
+        ('_CAPABILITIES="supports_session_resume"', '_CAPABILITIES="supports_session_resumes"'),
+        ('_CAPABILITIES="supports_session_resume"', "_CAPABILITIES=(supports_session_resume)"),
+    ],
+    "RB084": [('("--model" "$CLAUDE_MODEL")', '("--model $CLAUDE_MODEL")')],
+    "RB191": [
+        ('("${CODEX_CMD:-codex}" "exec"', '("${CODEX_CMD-}" "exec"'),
+        ('+=("${2:+$2$\'\\n\\n\'}$(cat "$1")")', '+=("$2" $(cat "$1"))'),
+    ],
+    "RB192": [("return 1\n    fi", "return 0\n    fi")],
+    "RB193": [("${2:+$2$'\\n\\n'}", "${2:+$(echo $2)}")],
+    "RB194": [
+        ('"${CLAUDE_USE_CONTINUE:-true}" == "true" && -n "$3"', '-n "$3"'),
+        ('"resume" "$3"', '"resume" "--last"'),
+        ('"resume" "$3"', '"resume" "${3%%-*}"'),
+    ],
+    "RB195": [('echo "json"', 'echo "jsonl"'), ('echo "json"', 'echo "text"'), ('echo "text"', 'echo "json"')],
+    "RB196": [
+        ("denied_commands: []", "denied_commands: null"),
+        ("${2:-${RALPH_DIR:-.ralph}/.json", "${2%/*}/.json_"),
+    ],
+    "RB197": [('"agent_message"', '"assistant_message"'), ('| join("\\n")) as', "| first) as")],
+    "RB198": [('($exit == "true" or', '($exit == "yes" or'), ("exit_signal: $exits", "exit_signal: true")],
+    "RB199": [(".thread_id", ".session_id")],
+}
+"""Mistakes in a sound adapter, a line each."""
 SAID = {"codex": {"RB197", "RB199"}, "gemini": {"RB194"}, "opencode": {"RB197"}}
 """What is wrong with adapters of others: events that their CLIs don't print, options that exclude each other."""
 
@@ -84,6 +113,27 @@ def test_a_misspelt_function_is_named_with_the_one_that_is_meant(tmp_path: Path)
     assert finding.message == (
         "agent_my_tool_normalize_response is missing; there is agent_my_tool_normalise_response: a typo?"
     )
+
+
+@pytest.mark.parametrize("code", MISTAKES)
+def test_each_mistake_is_told_and_where_it_stands(tmp_path: Path, code: str) -> None:
+    sound, missed = example("RB197", "good").text, []
+    for old, new in MISTAKES[code]:
+        broken = sound.replace(old, new, 1)
+        (tmp_path / "good.sh").write_text(broken)
+        line = 1 + sound[: sound.index(old)].count("\n")
+        found = [each.line for each in verify(tmp_path / "good.sh", [code]).findings]
+        if found != [line]:
+            missed.append((new, line, found))
+    assert not missed
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [("RB066", "array"), ("RB066", "unset"), ("RB084", "never"), ("RB194", "last")],
+)
+def test_what_is_told_too(tmp_path: Path, code: str, name: str) -> None:
+    assert verify(example(code, name).write(tmp_path), [code]).codes == {code}
 
 
 def test_options_that_exclude_each_other_resume_nothing(tmp_path: Path) -> None:

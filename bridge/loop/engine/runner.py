@@ -98,11 +98,12 @@ class _Runner(Generic[S, O]):
             for stage in self.stages:
                 held.enter_context(stage)
             held.enter_context(active)
+            # First: where a stage refuses to go on, what is written by then is no work either.
+            left_out = keep_out(loop.settings.project, loop.store.folder, loop.settings.files, loop.settings.env)
             left = [*each_of(self.stages, lambda stage: stage.hold())]
             loop.observe()
             loop.store.open(active, loop.state)
             kept = [*each_of(self.stages, lambda stage: stage.open())]
-            left_out = keep_out(loop.settings.project, loop.store.folder, loop.settings.files, loop.settings.env)
             notices = (*left, *self.handler.open(active), *filter(None, [left_out]), *kept)
             loop.record(RunOpened(active.before))
             loop.begin()

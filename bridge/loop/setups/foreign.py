@@ -162,8 +162,13 @@ class Beside(NamedTuple):
 
 def found(project: Path) -> list[tuple[Foreign, str]]:
     """Give the tools whose files lie here, each with the file that shows it."""
-    shown = ((each, next((name for name in each.files if (project / name).exists()), "")) for each in FOREIGN)
+    shown = ((each, next((name for name in each.files if _there(project / name)), "")) for each in FOREIGN)
     return [(each, name) for each, name in shown if name]
+
+
+def _there(path: Path) -> bool:
+    """Whether a file is there, or a folder where the name has no ending."""
+    return path.is_dir() if not path.suffix and "config" not in path.name else path.is_file()
 
 
 def nearly(project: Path, setup: Setup | None) -> list[str]:

@@ -138,10 +138,15 @@ def is_there(project: Path) -> bool:
 
 
 def _read(project: Path, reader: Reader) -> ForeignLoop | None:
+    from bridge.loop.setups.projects import require_words
+
     with usable(project / reader.file):
         text = read_bytes(project / reader.file, _MOST).decode("utf-8", "replace").removeprefix("\ufeff")
     loop = reader.read(reader.tool, reader.file, text)
-    if loop is None or loop.words or loop.prompt == loop.file:
+    if loop is None or loop.words:
+        return loop
+    if loop.prompt == loop.file:
+        require_words(project / loop.file, loop.file)
         return loop
     where = f"{_at(loop.file, text, 'prompt_file')} {one_line(loop.prompt, 200)}"
     if os.path.isabs(loop.prompt) or not stays_inside(project / loop.prompt, root=project):
@@ -324,6 +329,7 @@ READERS = (
     Reader("oh-my-opencode", ".sisyphus/ralph-loop.local.md", _front_matter),
     Reader("a plugin of opencode", ".opencode/ralph-loop.local.md", _front_matter),
     Reader("open-ralph", ".ralph/ralph-loop.state.json", _open_ralph),
+    Reader("Claude Code's ralph plugin", ".claude/ralph-loop.local.md", _front_matter),
     Reader("Claude Code's /loop", ".claude/loop.md", _whole_file),
 )
 """The files, in the order in which they are named."""

@@ -392,11 +392,12 @@ class PullRun:
         task = self.task
         pull = {**task.pull} if task.pull else None
         what = outcome_of({"pull_request": pull, "step": task.step, "outcome": task.outcome, "checks": task.checks})
-        url = task.pull.get("url", "")
+        over = pull is not None and pull["state"] != OPEN
+        more = "`run --pull-request` goes on there" if task.outcome in _AGAIN else ""
         return LoopEnded(
             Verdict.COMPLETE if task.merged else Verdict.INCOMPLETE,
             task.outcome.replace(" ", "_"),
-            "; ".join(filter(None, (what, task.detail, url))),
+            "; ".join(filter(None, (what, "" if over else task.detail, task.pull.get("url", ""), more))),
             self.iterations,
             time.monotonic() - self.began,
             LoopState(iteration=self.iterations),

@@ -33,6 +33,10 @@ _SECONDS = 20.0
 _UNSTARTED = 3
 """Looks, in time, after which a commit without any check is one that nobody checks."""
 
+UNCHANGED = "unchanged"
+"""Reason of a task that is watched, when a turn that was to mend it has changed nothing."""
+_NOTHING = "a turn that was to mend it has changed nothing"
+
 Kind = Literal["wait", "mend", "update", "merge", "done", "over"]
 
 
@@ -86,8 +90,10 @@ class Standing(NamedTuple):
         return self.over(about, f"{why}, after {plural(round(self.record.watch_seconds / 60), 'minute')}")
 
     def mend(self, about: str, why: str, outcome: str = UNFINISHED, reviews: tuple[Review, ...] = ()) -> Decision:
-        """Give it to a turn, if there is one left."""
+        """Give it to a turn, if there is one left, and the one before has found something to change."""
         most = self.record.fix_rounds
+        if self.task.reason == UNCHANGED:
+            return self.over(about, f"{why}; {_NOTHING}", outcome)
         if self.task.rounds < most:
             return Decision("mend", about, why, reviews=reviews)
         used = f"used up: {plural(most, 'turn')} to mend it" if most else "no turn is to mend it"
@@ -117,6 +123,8 @@ def _gone(it: Standing) -> Decision | None:
 
 
 def _conflicting(it: Standing) -> Decision | None:
+    if it.seen.mergeable == "UNKNOWN" and it.waited < min(it.early, it.record.watch_seconds):
+        return Decision("wait", "conflict", "waits for GitHub to say whether it can be merged")
     if it.seen.mergeable != "CONFLICTING":
         return None
     if it.task.onto:
@@ -206,20 +214,17 @@ def follow(task: TaskRecord, looked: Looked, record: SwarmRecord) -> str:
         task.answered += [each.id for each in decision.reviews]
         return f"{decision.detail}; turn {task.rounds} of {record.fix_rounds} to mend it begins"
     task.step, task.outcome = "done", decision.outcome or (CLOSED if decision.about == "closed" else PULLED)
-    task.reason = decision.about or task.reason
+    task.reason = decision.about
     task.unticked = [*task.task.boxes] if task.merged else []
     return decision.detail
 
 
 def unchanged(task: TaskRecord) -> str:
-    """A turn that was to mend it has changed nothing: what it was about stands as it did."""
-    task.merge, task.detail = task.pushed, "a turn that was to mend it has changed nothing"
-    if task.round == "review":
-        begin_watching(task)
-    else:
-        task.step, task.outcome = "done", CHECKS_FAILED if task.round == "checks" else UNFINISHED
-        task.reason = task.round
-    return "a turn that was to mend it has changed nothing"
+    """A turn that was to mend it has changed nothing: it is looked at once more, as a check may be flaky."""
+    begin_watching(task)
+    task.merge = task.pushed
+    task.reason = UNCHANGED if task.round != "review" else ""
+    return _NOTHING
 
 
 # -- looking -------------------------------------------------------------------------------------------
@@ -309,7 +314,8 @@ class Watch:
         elif decision.about == "review":
             self._ask_again(task, seen)
         since = tip if decision.kind == "update" or decision.about == "conflict" else ""
-        return Looked(decision, seen.pull, _summary(seen), told, since)
+        checks = _summary(standing.seen) if standing.seen.pull["state"] == OPEN else ""
+        return Looked(decision, seen.pull, checks, told, since)
 
     def _told(self, decision: Decision, seen: Seen, tip: str) -> str:
         parts = []

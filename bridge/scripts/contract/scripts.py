@@ -43,6 +43,15 @@ def provider_of(functions: Iterable[str]) -> str | None:
     return max(found, key=found.count) if found else None
 
 
+def chooses_provider(functions: Iterable[str]) -> bool:
+    """Whether these are the functions of what only calls the provider adapter that is chosen: a registry.
+
+    >>> chooses_provider(["agent_build_command"]), chooses_provider(["agent_codex_build_command"])
+    (True, False)
+    """
+    return "agent_build_command" in functions
+
+
 def kind_of(functions: Iterable[str]) -> ScriptKind | None:
     """Tell by the names of its functions what a script means to be; misspelt hooks count, too.
 

@@ -126,7 +126,7 @@ def session_is_gated(probe: DriverProbe) -> Iterator[Problem]:
     if (always := _last_session(probe.line(Build()) or [])) is not None:
         yield Problem(
             f"without a session, and with CLAUDE_USE_CONTINUE false, the command has {always}",
-            line=word_line(probe, Build(), always.partition(" ")[0]),
+            line=word_line(Build(), always.partition(" ")[0]),
         )
         return
     # Not set, it counts as true, and some take other words that mean yes.

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks import because, excerpt
+from bridge.verify.checks.lines import argument_line, flag_line, member_line, ran_line
 from bridge.verify.model import WARNING, Harm
-from bridge.verify.probe.provider import printed, saying
+from bridge.verify.probe.provider import NO_OUTPUT, printed, saying
 from bridge.verify.recordings import plain
 from bridge.verify.registry import CannotTell, Problem, Settled, provider
 
@@ -49,8 +50,9 @@ def _record(probe: ProviderProbe, lines: tuple[bytes, ...]) -> Mapping[str, Any]
 
 @provider("RB195", "The format is json or text", Harm.WRONG_RESPONSE, expected="json, or text", hook=_DETECT)
 def format_is_known(probe: ProviderProbe) -> Iterator[Problem]:
-    """``json`` has the loop call ``agent_NAME_normalize_response``; ``text`` has it read the output itself. A CLI
-    that fails prints words, or nothing: whoever calls that json reads no answer from it.
+    """``json`` has the loop call ``agent_NAME_normalize_response``; ``text`` has it read the output itself, where
+    it finds no status block that is part of a line of JSON. A CLI that fails prints words, or nothing: whoever
+    calls that json reads no answer from it.
 
     Bad:  agent_mine_detect_format() { echo json; }
     Good: agent_mine_detect_format() { if jq -es . "$1" >/dev/null 2>&1; then echo json; else echo text; fi; }
@@ -60,7 +62,8 @@ def format_is_known(probe: ProviderProbe) -> Iterator[Problem]:
         raise Settled
     output = probe.output()
     cases = [("plain text", _TEXT, "text"), ("an empty file", (), "text")]
-    cases += [("what its CLI prints", output.lines, "")] if output is not None else []
+    if output is not None:
+        cases.append(("what its CLI prints", output.lines, "json" if _shows_json(output) else ""))
     for what, lines, wanted in cases:
         answer = probe.read(lines).detected
         found = answer.stdout.strip()
@@ -68,7 +71,8 @@ def format_is_known(probe: ProviderProbe) -> Iterator[Problem]:
             return
         if found not in ("json", "text") or (wanted and found != wanted):
             shown = excerpt(found) if found else "nothing"
-            yield Problem(f"{hook} prints {shown} for {what}", hook=hook, expected=wanted or "json, or text")
+            line = ran_line("detect_format", output=lines, printing=found.rpartition("\n")[2])
+            yield Problem(f"{hook} prints {shown} for {what}", line=line, expected=wanted or "json, or text")
             return
 
 
@@ -92,10 +96,12 @@ def record_is_whole(probe: ProviderProbe) -> Iterator[Problem]:
             return
         if read.normalized.status:
             how = f"fails with status {read.normalized.status}{because(read.normalized.stderr)}"
-            yield Problem(f"{hook} {how} for what its CLI prints", hook=hook, expected="a record, and status 0")
+            line = ran_line("normalize_response", output=output.lines if output is not None else ())
+            yield Problem(f"{hook} {how} for what its CLI prints", line=line, expected="a record, and status 0")
             return
         if read.response is not None and read.response.record is None:
-            yield Problem(read.response.why, hook=hook, expected="one JSON object")
+            line = argument_line("normalize_response", 2)
+            yield Problem(read.response.why, line=line, expected="one JSON object")
             return
     shape = probe.shape()
     if shape is None or shape.record is None:
@@ -110,13 +116,22 @@ def record_is_whole(probe: ProviderProbe) -> Iterator[Problem]:
             for each in wrong
         )
         expected = ", ".join(f"{each.name}: {each.type}" for each in wrong)
-        yield Problem(f"the record lacks what a loop reads: {listed}", hook=hook, expected=expected)
+        there = next((each.name for each in (*wrong, *needed) if each.name in shape.record), needed[0].name)
+        line = member_line(there, f"{there}:")
+        yield Problem(f"the record lacks what a loop reads: {listed}", line=line, expected=expected)
     missing = probe.read_missing().normalized
     if missing is not None and missing.ok:
-        yield Problem(f"{hook} returns 0 for an output that isn't there", hook=hook, severity=WARNING)
+        line = ran_line("normalize_response", f".ralph/logs/{NO_OUTPUT}", ".ralph/.json_parse_result")
+        yield Problem(f"{hook} returns 0 for an output that isn't there", line=line, severity=WARNING)
 
 
-@provider("RB197", "The record has what the assistant says", Harm.WRONG_RESPONSE, hook=_NORMALIZE)
+@provider(
+    "RB197",
+    "The record has what the assistant says",
+    Harm.WRONG_RESPONSE,
+    hook=_NORMALIZE,
+    where=member_line("summary"),
+)
 def summary_is_the_answer(probe: ProviderProbe) -> Iterator[Problem]:
     """``summary`` is what the assistant said, with the status block that it ends with. An adapter that waits for
     events which its CLI never prints makes an empty one of every answer: the loop never learns that all is done.
@@ -131,9 +146,7 @@ def summary_is_the_answer(probe: ProviderProbe) -> Iterator[Problem]:
     if plain(last) in plain(shown):
         leaked = [word for word in output.never if word in shown]
         if leaked:
-            yield Problem(
-                f"{hook}: the summary has {excerpt(leaked[0])}, which the assistant didn't say", hook=hook
-            )
+            yield Problem(f"{hook}: the summary has {excerpt(leaked[0])}, which the assistant didn't say")
         return
     cli, events = probe.program(), printed(output)
     unknown = [each for each in probe.sought() if each not in (*events, "error")]
@@ -142,7 +155,7 @@ def summary_is_the_answer(probe: ProviderProbe) -> Iterator[Problem]:
         why += f": it looks for events of type {', '.join(unknown)}, of which there is none"
     yield Problem(
         f"{hook} finds nothing of the answer in what {cli} prints: {why}" if not shown else f"{hook}: {why}",
-        hook=hook,
+        line=member_line("summary", *(f'"{each}"' for each in unknown)),
         expected=f"{excerpt(last)}, of the events {', '.join(events)}" if events else excerpt(last),
         hint=f"run `{cli}` once, and read the answer from what it prints",
     )
@@ -160,19 +173,22 @@ def status_block_decides(probe: ProviderProbe) -> Iterator[Problem]:
     if plain(output.texts[-1]) not in plain(str(_record(probe, output.lines).get("summary") or "")):
         raise Settled  # RB197 says so
     for status, signal, wanted in _BLOCKS:
-        record = _record(probe, saying(output, _BLOCK.format(status, signal)))
+        lines = saying(output, _BLOCK.format(status, signal))
+        record = _record(probe, lines)
         if record.get("exit_signal") is not wanted:
             found = json.dumps(record.get("exit_signal"))
             message = f"{hook}: exit_signal is {found} though the status block says EXIT_SIGNAL: {signal}"
-            yield Problem(message, hook=hook, expected=signal)
+            yield Problem(message, line=flag_line("exit_signal", wanted, lines), expected=signal)
             return
         if wanted and record.get("has_completion_signal") is not True:
             message = f"{hook}: has_completion_signal is not true though the status block says STATUS: COMPLETE"
-            yield Problem(message, hook=hook, expected="true")
+            yield Problem(message, line=flag_line("has_completion_signal", wanted, lines), expected="true")
             return
 
 
-@provider("RB199", "The session's id is found", Harm.WRONG_SESSION, hook=_NORMALIZE)
+@provider(
+    "RB199", "The session's id is found", Harm.WRONG_SESSION, hook=_NORMALIZE, where=member_line("session_id")
+)
 def session_is_found(probe: ProviderProbe) -> Iterator[Problem]:
     """With the id that an output shows, the next turn resumes the session; without it each begins anew. Where the
     output is one object, the loop itself finds its ``session_id`` or ``sessionId``.
@@ -188,7 +204,11 @@ def session_is_found(probe: ProviderProbe) -> Iterator[Problem]:
         return
     cli = probe.program()
     shown = f"is {excerpt(found)}" if found else "is empty"
-    yield Problem(f"{hook}: session_id {shown} for what {cli} prints", hook=hook, expected=excerpt(output.session))
+    yield Problem(f"{hook}: session_id {shown} for what {cli} prints", expected=excerpt(output.session))
+
+
+def _shows_json(output: Recording) -> bool:
+    return b"".join(output.lines).lstrip()[:1] in (b"{", b"[")
 
 
 def _shows_session(output: Recording) -> bool:

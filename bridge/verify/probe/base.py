@@ -16,6 +16,7 @@ from bridge.errors import HookError
 from bridge.shell import Shell
 from bridge.shell.protocol import quote
 from bridge.verify.budget import strain
+from bridge.verify.command_line import beyond
 from bridge.verify.probe.bench import DEADLINE, SEVERAL, Bench
 from bridge.verify.probe.box import box
 from bridge.verify.probe.state import (
@@ -24,9 +25,9 @@ from bridge.verify.probe.state import (
     TROUBLE,
     TROUBLES,
     HookResult,
-    LastCommand,
     Loading,
     ProbeFailed,
+    RunCommand,
     ShellState,
     Watched,
     state_of,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from bridge.shell import Reply
     from bridge.verify.budget import Budget
+    from bridge.verify.probe.commands import Build
     from bridge.verify.probe.scratch import FileChange
     from bridge.verify.recordings import Recording
 
@@ -269,22 +271,55 @@ class Probe(Bench):
         finally:
             del self.unseen[before:]
 
-    def last_command(self, code: str) -> LastCommand | None:
-        """The last command of the script that `code` runs, in a subshell; None when bash doesn't tell."""
-        file = self.scratch.control / "last-command"
+    def commands(self, code: str) -> list[RunCommand]:
+        """The commands of the script that `code` runs; but those of subshells."""
+        file = self.scratch.control / "commands"
         note = (
-            '[[ "$BASH_SUBSHELL" != "$__rb_level" ]] || '
-            f'\\builtin printf "%s\\0%s\\0%s" "$LINENO" "${{BASH_SOURCE-}}" "$BASH_COMMAND" >|{quote(str(file))}'
+            '[[ "$BASH_SUBSHELL" != "$__rb_level" ]] || \\builtin printf "%s\\0%s\\0%s\\0"'
+            f' "$LINENO" "${{BASH_SOURCE-}}" "$BASH_COMMAND" >>{quote(str(file))}'
         )
         self.call(
             "eval",
             f"(\n__rb_level=$BASH_SUBSHELL\n\\builtin set -T\n\\builtin trap -- {quote(note)} DEBUG\n"
             f"{code} >/dev/null 2>&1\n)",
         )
+        with contextlib.suppress(OSError):
+            told = iter(file.read_text(errors="replace").split("\0")[:-1])
+            file.unlink()
+            rows = zip(told, told, told, strict=False)
+            return [RunCommand(text, int(line) if source == self.script else None) for line, source, text in rows]
+        return []
+
+    def writers(self, hook: str, case: Build) -> list[tuple[int, list[str]]]:
+        """The lines of the script that write the command of a case, in order, each with what is new by it."""
+        file = self.scratch.control / "writers"
+        note = (
+            '[[ "$BASH_SUBSHELL" != "$__rb_level" ]] || {'
+            ' if [[ "${#CLAUDE_CMD_ARGS[@]} ${CLAUDE_CMD_ARGS[*]-}" != "$__rb_seen" ]]; then'
+            ' __rb_seen="${#CLAUDE_CMD_ARGS[@]} ${CLAUDE_CMD_ARGS[*]-}";'
+            r' \builtin printf "%s\0" "$__rb_at" "$__rb_in" "${#CLAUDE_CMD_ARGS[@]}"'
+            f' ${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}} >>{quote(str(file))};'
+            ' fi; __rb_at=$LINENO __rb_in="${BASH_SOURCE-}"; }'
+        )
+        words = (hook, case.prompt, case.context, case.session, *case.extra)
+        self.call(
+            "eval",
+            f"{case.settings()}\n(\nCLAUDE_CMD_ARGS=()\n{case.host}\n"
+            "__rb_level=$BASH_SUBSHELL __rb_seen='0 ' __rb_at='' __rb_in=''\n"
+            f"\\builtin set -T\n\\builtin trap -- {quote(note)} DEBUG\n"
+            f"{' '.join(map(quote, words))} >/dev/null 2>&1\n\\builtin :\n)",
+        )
+        found: list[tuple[int, list[str]]] = []
+        before: list[str] = []
         with contextlib.suppress(OSError, ValueError):
-            line, source, text = file.read_text(errors="replace").split("\0", 2)
-            return LastCommand(text, int(line) if source == self.script else None)
-        return None
+            rest = iter(file.read_bytes().decode("utf-8", "surrogateescape").split("\0"))
+            file.unlink()
+            for line, source, count in zip(rest, rest, rest, strict=False):
+                now = [next(rest) for _ in range(int(count))]
+                if source == self.script and line:
+                    found.append((int(line), beyond(now, before)))
+                before = now
+        return found
 
     def call_for_array(self, hook: str, *arguments: str, array: str) -> HookResult:
         """Call a hook in one exchange, with the array that it answers in emptied first; nothing else is noted."""

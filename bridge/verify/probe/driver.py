@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from bridge.errors import FilterNotCompiled
 from bridge.scripts.contract import driver_contract
 from bridge.shell.protocol import quote
-from bridge.verify.command_line import beyond
 from bridge.verify.probe.base import Probe, once
 from bridge.verify.probe.bench import DEADLINE
 from bridge.verify.probe.commands import (
@@ -26,7 +25,7 @@ from bridge.verify.probe.commands import (
     followed,
 )
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
-from bridge.verify.probe.state import HookResult, LastCommand, ProbeFailed
+from bridge.verify.probe.state import HookResult, ProbeFailed, RunCommand
 from bridge.verify.recordings import recordings_of
 
 if TYPE_CHECKING:
@@ -186,40 +185,10 @@ class DriverProbe(Probe):
         last = self.last_of(case)
         return built._replace(false_test=last) if last is not None and last.is_test else built
 
-    def last_of(self, case: Build) -> LastCommand | None:
+    def last_of(self, case: Build) -> RunCommand | None:
         words = ("driver_build_command", case.prompt, case.context, case.session, *case.extra)
-        return self.last_command(f"{case.settings()}\n{case.host}\n{' '.join(map(quote, words))}")
-
-    def writers(self, case: Build) -> list[tuple[int, list[str]]]:
-        """The lines of the script that write the command of this case, in order, each with what is new by it."""
-        file = self.scratch.control / "writers"
-        note = (
-            '[[ "$BASH_SUBSHELL" != "$__rb_level" ]] || {'
-            ' if [[ "${#CLAUDE_CMD_ARGS[@]} ${CLAUDE_CMD_ARGS[*]-}" != "$__rb_seen" ]]; then'
-            ' __rb_seen="${#CLAUDE_CMD_ARGS[@]} ${CLAUDE_CMD_ARGS[*]-}";'
-            r' \builtin printf "%s\0" "$__rb_at" "$__rb_in" "${#CLAUDE_CMD_ARGS[@]}"'
-            f' ${{CLAUDE_CMD_ARGS[@]+"${{CLAUDE_CMD_ARGS[@]}}"}} >>{quote(str(file))};'
-            ' fi; __rb_at=$LINENO __rb_in="${BASH_SOURCE-}"; }'
-        )
-        words = ("driver_build_command", case.prompt, case.context, case.session, *case.extra)
-        self.call(
-            "eval",
-            f"{case.settings()}\n(\nCLAUDE_CMD_ARGS=()\n{case.host}\n"
-            "__rb_level=$BASH_SUBSHELL __rb_seen='0 ' __rb_at='' __rb_in=''\n"
-            f"\\builtin set -T\n\\builtin trap -- {quote(note)} DEBUG\n"
-            f"{' '.join(map(quote, words))} >/dev/null 2>&1\n\\builtin :\n)",
-        )
-        found: list[tuple[int, list[str]]] = []
-        before: list[str] = []
-        with contextlib.suppress(OSError, ValueError):
-            rest = iter(file.read_bytes().decode("utf-8", "surrogateescape").split("\0"))
-            file.unlink()
-            for line, source, count in zip(rest, rest, rest, strict=False):
-                now = [next(rest) for _ in range(int(count))]
-                if source == self.script and line:
-                    found.append((int(line), beyond(now, before)))
-                before = now
-        return found
+        ran = self.commands(f"{case.settings()}\n{case.host}\n{' '.join(map(quote, words))}")
+        return ran[-1] if ran else None
 
     def build_apart(self, case: Build, host: str, also: str = "") -> HookResult:
         """Build in a subshell, `host` being run first; the value of a variable (`also`) stands in front."""

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from bridge.scripts.contract import Contract
     from bridge.scripts.provider import NormalizedResponse
     from bridge.shell import Shell
-    from bridge.verify.probe.state import Watched
+    from bridge.verify.probe.state import RunCommand, Watched
 
 CONTEXT = 'Loop #3. "Two"  blanks, $(touch rb-evaluated) and 100%.'
+NO_OUTPUT = "no such output.log"
 _EVENT = re.compile(r"""type\s*==\s*\\?"([^"\\]+)\\?\"""")
 
 
@@ -131,18 +132,22 @@ class ProviderProbe(Probe):
         """Give it an output, as a loop does: agent_NAME_normalize_response is called where it says json."""
         made = vars(self).setdefault("_read", {})
         if lines not in made:
-            logs = Path(self.scratch.project, ".ralph/logs")
-            logs.mkdir(exist_ok=True)
-            path, record = logs / "claude_output.log", logs.parent / ".json_parse_result"
+            path, record = self._files()
             path.write_bytes(b"".join(lines))
             made[lines] = self._read_file(path, record)
         found: Read = made[lines]
         return found
 
+    def _files(self) -> tuple[Path, Path]:
+        """Where an output lies, and where its record goes."""
+        logs = Path(self.scratch.project, ".ralph/logs")
+        logs.mkdir(exist_ok=True)
+        return logs / "claude_output.log", logs.parent / ".json_parse_result"
+
     def read_missing(self) -> Read:
         """The same of an output that isn't there, which agent_NAME_normalize_response is asked for, too."""
-        folder = Path(self.scratch.project, ".ralph")
-        return self._read_file(folder / "no such output.log", folder / ".json_parse_result", always=True)
+        path, record = self._files()
+        return self._read_file(path.with_name(NO_OUTPUT), record, always=True)
 
     def _read_file(self, path: Path, record: Path, *, always: bool = False) -> Read:
         detected = self.call(self.hook("detect_format"), str(path), watch=True)
@@ -153,6 +158,14 @@ class ProviderProbe(Probe):
         normalized = self.call(hook, str(path), str(record), watch=True)
         response = read_record(record, hook) if normalized.ok else None
         return Read(detected, normalized, response)
+
+    def commands_of(self, stem: str, *arguments: str, output: tuple[bytes, ...] | None = None) -> list[RunCommand]:
+        """The commands that a hook runs; `output`: it is given a file with that, and one for the record."""
+        if output is not None:
+            path, record = self._files()
+            path.write_bytes(b"".join(output))
+            arguments = (str(path), str(record))
+        return self.commands(" ".join(map(quote, (self.hook(stem), *arguments))))
 
     @once
     def shape(self) -> NormalizedResponse | None:
@@ -165,14 +178,18 @@ class ProviderProbe(Probe):
                     return response
         return None
 
+    def called(self, stem: str) -> list[str]:
+        """A hook, and the functions that it calls, by what its text has."""
+        found, bodies = [self.hook(stem)], self.functions()
+        for name in found:
+            text = bodies.get(name, "")
+            found += [each for each in bodies if each not in found and re.search(rf"\b{re.escape(each)}\b", text)]
+        return found
+
     def sought(self) -> tuple[str, ...]:
         """The types of events that it looks for, as its text has them."""
-        called = [self.hook("normalize_response")]
         bodies = self.functions()
-        for name in called:
-            called += [
-                each for each in bodies if each not in called and re.search(rf"\b{each}\b", bodies.get(name, ""))
-            ]
+        called = self.called("normalize_response")
         return tuple(dict.fromkeys(word for name in called for word in _EVENT.findall(bodies.get(name, ""))))
 
 

@@ -43,8 +43,8 @@ class ProbeFailed(BridgeError, RuntimeError):
     """The script could not be observed, so the check can't tell."""
 
 
-class LastCommand(NamedTuple):
-    """The command with whose status a call ended. line: where it stands; None when that is in another file."""
+class RunCommand(NamedTuple):
+    """A command that a call has run. line: where it stands; None when that is in another file."""
 
     text: str
     line: int | None
@@ -71,7 +71,7 @@ class HookResult(NamedTuple):
     stderr: str
     trouble: str = ""
     value: Value | None = None
-    false_test: LastCommand | None = None
+    false_test: RunCommand | None = None
 
     @property
     def ok(self) -> bool:
