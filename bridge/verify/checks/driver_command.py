@@ -8,7 +8,7 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.verify.checks import because, excerpt
+from bridge.verify.checks import ITSELF, because, excerpt
 from bridge.verify.checks.lines import prompt_line
 from bridge.verify.command_line import shell_name
 from bridge.verify.model import INFO, Aspect, Harm
@@ -52,16 +52,17 @@ def builds(probe: DriverProbe) -> Iterator[Problem]:
     if (failure := next(_failures(probe), None)) is not None:
         yield failure
     elif not isinstance(answer.value, list):
-        yield Problem("CLAUDE_CMD_ARGS is not an indexed array")
+        yield Problem("CLAUDE_CMD_ARGS is not an indexed array", hint=_ELEMENTS, about=_ANSWER)
     elif not answer.value:
-        yield Problem("CLAUDE_CMD_ARGS is empty", hint="is it local by mistake?")
+        yield Problem("CLAUDE_CMD_ARGS is empty", hint=ITSELF, about=_ANSWER)
     elif len(answer.value) == 1 and re.search(r"\s", answer.value[0]):
-        yield Problem(f"CLAUDE_CMD_ARGS is one string, {excerpt(answer.value[0])}")
+        yield Problem(f"CLAUDE_CMD_ARGS is one string, {excerpt(answer.value[0])}", hint=_ELEMENTS, about=_ANSWER)
     elif (operator := next(filter(_OPERATOR.fullmatch, answer.value), None)) is not None:
         message = f"{excerpt(operator)} is an argument like any other: no shell reads it"
         yield Problem(message, hint="bash -c '...'")
 
 
+_ELEMENTS, _ANSWER = "one element per argument, in parentheses", ("CLAUDE_CMD_ARGS",)
 _OPERATOR = re.compile(r"\|{1,2}|&{1,2}|;|[012&]?>{1,2}(?:&[012]|/dev/\w+)?|<{1,3}")
 
 
