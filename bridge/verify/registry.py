@@ -118,7 +118,7 @@ class Check:
     """One numbered clause of a contract.
 
     harm: what comes of a violation, and so the severity.
-    hook: the one that it is about, where there is one.
+    hook: the one that it is about, where there is one; of an adapter ``agent_NAME_...``.
     expected, hint: of its findings that have none of their own; `explain` gives the hint, too.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
     where: gives the line at fault in a driver, of a finding that has none; None from it, and without it: the
@@ -150,6 +150,8 @@ class Check:
 
     def finding(self, subject: Subject, problem: Problem) -> Finding:
         hook = problem.hook or self.hook
+        if hook is not None and "_NAME_" in hook:
+            hook = subject.provider.named(hook)
         line = self._line(subject) if problem.line is None and hook == self.hook else problem.line
         return Finding(
             code=self.code,

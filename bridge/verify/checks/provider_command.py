@@ -40,7 +40,7 @@ def named_alike(subject: Subject) -> Iterator[Problem]:
         yield Problem(f"the functions are of {name}, and the file is {subject.path.name}", hook=hook, hint=hint)
 
 
-@provider("RB066", "Capabilities are answered as they are declared", Harm.NO_EFFECT, hook=_HAS)
+@provider("RB066", "Capabilities are answered as they are declared", Harm.NO_EFFECT, hook=_HAS, own=True)
 def capabilities(probe: ProviderProbe) -> Iterator[Problem]:
     """The loop asks ``agent_NAME_has_capability``, people read ``AGENT_NAME_CAPABILITIES``. What it says yes to is
     used: a session that can't be resumed is asked for, tokens that nobody reports are counted.
@@ -54,18 +54,16 @@ def capabilities(probe: ProviderProbe) -> Iterator[Problem]:
             return 1
         }
     """
-    hook, declared, known = probe.hook("has_capability"), probe.declared(), probe.contract.capabilities
-    if not probe.has(hook):
-        raise Settled
+    hook, declared, known = probe.named(_HAS), probe.declared(), probe.contract.capabilities
     for capability, given in probe.capabilities().items():
         if given and capability not in declared:
             what = (
                 f"yes to {capability}, which is not declared" if capability in known else "yes to whatever is asked"
             )
-            yield Problem(f"{hook} says {what}", hook=hook, expected="status 0 for what is declared, else 1")
+            yield Problem(f"{hook} says {what}", expected="status 0 for what is declared, else 1")
             break
         if not given and capability in declared:
-            yield Problem(f"{hook} says no to {capability}, which is declared", hook=hook)
+            yield Problem(f"{hook} says no to {capability}, which is declared")
             break
     for each in declared:
         if each not in known:
@@ -78,7 +76,7 @@ def capabilities(probe: ProviderProbe) -> Iterator[Problem]:
             )
 
 
-@provider("RB191", "The command has the prompt as it is", Harm.WRONG_PROMPT, hook=_BUILD)
+@provider("RB191", "The command has the prompt as it is", Harm.WRONG_PROMPT, hook=_BUILD, own=True)
 def prompt_is_there(probe: ProviderProbe) -> Iterator[Problem]:
     """The prompt is the content of a file that anybody writes: quotes, dollars and blanks are text, and one
     argument has all of it. What an earlier call left in CLAUDE_CMD_ARGS is no part of the command.
@@ -86,43 +84,39 @@ def prompt_is_there(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  CLAUDE_CMD_ARGS+=(-p $(cat "$1"))
     Good: CLAUDE_CMD_ARGS=("mine" "-p" "$(cat "$1")")
     """
-    hook = probe.hook("build_command")
-    if not probe.has(hook):
-        raise Settled
+    hook = probe.named(_BUILD)
     built = probe.build(Build())
     if built.trouble:
         return
     if not probe.argv(Build()):
         how = f"fails with status {built.status}{because(built.stderr)}" if built.status else "builds no command"
-        yield Problem(
-            f"{hook} {how}", hook=hook, expected="CLAUDE_CMD_ARGS with the command", about=(Aspect.NO_COMMAND,)
-        )
+        yield Problem(f"{hook} {how}", expected="CLAUDE_CMD_ARGS with the command", about=(Aspect.NO_COMMAND,))
         return
     for prompt in _PROMPTS:
         argv, text = probe.argv(Build(prompt=prompt)), FILES[prompt].rstrip("\n")
         if not any(text in word for word in argv):
             what = f"the prompt {excerpt(text, 40)} is not in it as it is"
-            yield Problem(f"{hook}: {what}", hook=hook, expected="the content of the file in one argument")
+            yield Problem(f"{hook}: {what}", expected="the content of the file in one argument")
             break
     if "rb-left-over" in probe.argv(Build(), _BEFORE):
-        yield Problem(f"{hook} adds to what an earlier call has left in CLAUDE_CMD_ARGS", hook=hook)
+        yield Problem(f"{hook} adds to what an earlier call has left in CLAUDE_CMD_ARGS")
     if not probe.argv(Build())[0].strip():
-        yield Problem(f"{hook}: the name of the program is empty", hook=hook, about=(Aspect.NO_COMMAND,))
+        yield Problem(f"{hook}: the name of the program is empty", about=(Aspect.NO_COMMAND,))
 
 
-@provider("RB192", "Without a prompt there is no command", Harm.WRONG_STATUS, hook=_BUILD)
+@provider("RB192", "Without a prompt there is no command", Harm.WRONG_STATUS, hook=_BUILD, own=True)
 def missing_prompt(probe: ProviderProbe) -> Iterator[Problem]:
     """A run without a prompt costs money and does nothing, or anything. Status 1 has the loop say so instead.
 
     Bad:  prompt=$(cat "$1" 2>/dev/null)
     Good: [[ -f "$1" ]] || { echo "no prompt file: $1" >&2; return 1; }
     """
-    hook = probe.hook("build_command")
-    if probe.has(hook) and probe.argv(Build()) and probe.build(Build(prompt=MISSING)).ok:
-        yield Problem(f"{hook} returns 0 for a prompt file that isn't there", hook=hook, expected="status 1")
+    hook = probe.named(_BUILD)
+    if probe.argv(Build()) and probe.build(Build(prompt=MISSING)).ok:
+        yield Problem(f"{hook} returns 0 for a prompt file that isn't there", expected="status 1")
 
 
-@provider("RB193", "The context reaches the agent", Harm.WRONG_PROMPT, hook=_BUILD)
+@provider("RB193", "The context reaches the agent", Harm.WRONG_PROMPT, hook=_BUILD, own=True)
 def context_is_there(probe: ProviderProbe) -> Iterator[Problem]:
     """The context says where the loop stands, and what went wrong before. It comes by an option of the CLI, or in
     front of the prompt.
@@ -130,15 +124,17 @@ def context_is_there(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  local loop_context=$2        # and nothing more
     Good: prompt="${2:+$2$'\\n\\n'}$(cat "$1")"
     """
-    hook = probe.hook("build_command")
+    hook = probe.named(_BUILD)
     argv = probe.argv(Build(context=CONTEXT))
-    if not probe.has(hook) or not probe.argv(Build()):
+    if not probe.argv(Build()):
         raise Settled
     if not any(CONTEXT in word for word in argv):
-        yield Problem(f"{hook}: the context is not in the command as it is", hook=hook)
+        yield Problem(f"{hook}: the context is not in the command as it is")
 
 
-@provider("RB194", "A session goes on when that is wanted, and only then", Harm.WRONG_SESSION, hook=_BUILD)
+@provider(
+    "RB194", "A session goes on when that is wanted, and only then", Harm.WRONG_SESSION, hook=_BUILD, own=True
+)
 def sessions(probe: ProviderProbe) -> Iterator[Problem]:
     """The loop gives an id, and says in CLAUDE_USE_CONTINUE whether the session is to go on. An adapter that
     declares supports_session_resume builds another command then; where it isn't wanted, that of a new session.
@@ -148,24 +144,23 @@ def sessions(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  [[ -n "$3" ]] && CLAUDE_CMD_ARGS+=("--resume" "$3")
     Good: [[ "$CLAUDE_USE_CONTINUE" == "true" && -n "$3" ]] && CLAUDE_CMD_ARGS+=("--resume" "$3")
     """
-    hook = probe.hook("build_command")
+    hook = probe.named(_BUILD)
     wanted, unwanted = (probe.argv(each) for each in probe.sessions())
     plain = probe.argv(Build())
-    if not probe.has(hook) or not plain:
+    if not plain:
         raise Settled
     resumes = "supports_session_resume" in probe.declared()
     if resumes and wanted == plain:
         yield Problem(
             f"supports_session_resume is declared, and {hook} builds the same command with a session as without",
-            hook=hook,
             expected="an option that resumes it",
         )
     if not resumes and wanted != plain:
         what = "resumes a session, and supports_session_resume is not declared: loops give it none"
-        yield Problem(f"{hook} {what}", hook=hook, severity=INFO)
+        yield Problem(f"{hook} {what}", severity=INFO)
     known = find_cli(probe.program())
     if known is not None and len(given := [each for each in known.exclusive if {*each.split("|")} & {*wanted}]) > 1:
         names = " and ".join(each.split("|")[-1] for each in given)
-        yield Problem(f"{hook}: {names} exclude each other, so {known.name} refuses to resume", hook=hook)
+        yield Problem(f"{hook}: {names} exclude each other, so {known.name} refuses to resume")
     if unwanted != plain:
-        yield Problem(f"{hook} resumes the session though CLAUDE_USE_CONTINUE is false", hook=hook)
+        yield Problem(f"{hook} resumes the session though CLAUDE_USE_CONTINUE is false")

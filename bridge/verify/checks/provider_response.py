@@ -32,7 +32,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def _output(probe: ProviderProbe) -> Recording:
-    if not (probe.has(probe.hook("detect_format")) and probe.has(probe.hook("normalize_response"))):
+    if not probe.has(_DETECT):
         raise Settled
     if (output := probe.output()) is None:
         raise CannotTell(probe.unrecorded())
@@ -47,7 +47,9 @@ def _record(probe: ProviderProbe, lines: tuple[bytes, ...]) -> Mapping[str, Any]
     return response.record
 
 
-@provider("RB195", "The format is json or text", Harm.WRONG_RESPONSE, expected="json, or text", hook=_DETECT)
+@provider(
+    "RB195", "The format is json or text", Harm.WRONG_RESPONSE, expected="json, or text", hook=_DETECT, own=True
+)
 def format_is_known(probe: ProviderProbe) -> Iterator[Problem]:
     """``json`` has the loop call ``agent_NAME_normalize_response``; ``text`` has it read the output itself. A CLI
     that fails prints words, or nothing: whoever calls that json reads no answer from it.
@@ -55,9 +57,7 @@ def format_is_known(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  agent_mine_detect_format() { echo json; }
     Good: agent_mine_detect_format() { if jq -es . "$1" >/dev/null 2>&1; then echo json; else echo text; fi; }
     """
-    hook = probe.hook("detect_format")
-    if not probe.has(hook):
-        raise Settled
+    hook = probe.named(_DETECT)
     output = probe.output()
     cases = [("plain text", _TEXT, "text"), ("an empty file", (), "text")]
     cases += [("what its CLI prints", output.lines, "")] if output is not None else []
@@ -68,11 +68,11 @@ def format_is_known(probe: ProviderProbe) -> Iterator[Problem]:
             return
         if found not in ("json", "text") or (wanted and found != wanted):
             shown = excerpt(found) if found else "nothing"
-            yield Problem(f"{hook} prints {shown} for {what}", hook=hook, expected=wanted or "json, or text")
+            yield Problem(f"{hook} prints {shown} for {what}", expected=wanted or "json, or text")
             return
 
 
-@provider("RB196", "The record is whole", Harm.WRONG_RESPONSE, hook=_NORMALIZE)
+@provider("RB196", "The record is whole", Harm.WRONG_RESPONSE, hook=_NORMALIZE, own=True)
 def record_is_whole(probe: ProviderProbe) -> Iterator[Problem]:
     """The loop reads the members of the record by their names: one that is missing, or of another type, counts as
     null, and that is neither yes nor no. Where there is no record, status 1 says so.
@@ -82,8 +82,8 @@ def record_is_whole(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  jq '{exit_signal: "true"}' "$1" >"$2"
     Good: jq '{exit_signal: true, summary: .result, session_id: .session_id, …}' "$1" >"$2"
     """
-    hook = probe.hook("normalize_response")
-    if not probe.has(hook) or not probe.has(probe.hook("detect_format")):
+    hook = probe.named(_NORMALIZE)
+    if not probe.has(_DETECT):
         raise Settled
     output = probe.output()
     read = probe.read(output.lines) if output is not None else None
@@ -92,10 +92,10 @@ def record_is_whole(probe: ProviderProbe) -> Iterator[Problem]:
             return
         if read.normalized.status:
             how = f"fails with status {read.normalized.status}{because(read.normalized.stderr)}"
-            yield Problem(f"{hook} {how} for what its CLI prints", hook=hook, expected="a record, and status 0")
+            yield Problem(f"{hook} {how} for what its CLI prints", expected="a record, and status 0")
             return
         if read.response is not None and read.response.record is None:
-            yield Problem(read.response.why, hook=hook, expected="one JSON object")
+            yield Problem(read.response.why, expected="one JSON object")
             return
     shape = probe.shape()
     if shape is None or shape.record is None:
@@ -110,13 +110,13 @@ def record_is_whole(probe: ProviderProbe) -> Iterator[Problem]:
             for each in wrong
         )
         expected = ", ".join(f"{each.name}: {each.type}" for each in wrong)
-        yield Problem(f"the record lacks what a loop reads: {listed}", hook=hook, expected=expected)
+        yield Problem(f"the record lacks what a loop reads: {listed}", expected=expected)
     missing = probe.read_missing().normalized
     if missing is not None and missing.ok:
-        yield Problem(f"{hook} returns 0 for an output that isn't there", hook=hook, severity=WARNING)
+        yield Problem(f"{hook} returns 0 for an output that isn't there", severity=WARNING)
 
 
-@provider("RB197", "The record has what the assistant says", Harm.WRONG_RESPONSE, hook=_NORMALIZE)
+@provider("RB197", "The record has what the assistant says", Harm.WRONG_RESPONSE, hook=_NORMALIZE, own=True)
 def summary_is_the_answer(probe: ProviderProbe) -> Iterator[Problem]:
     """``summary`` is what the assistant said, with the status block that it ends with. An adapter that waits for
     events which its CLI never prints makes an empty one of every answer: the loop never learns that all is done.
@@ -124,16 +124,14 @@ def summary_is_the_answer(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  summary=$(jq -rs '[.[] | select(.type == "assistant") | .text] | join("\\n")' "$1")   # of codex
     Good: summary=$(jq -rs '[.[].item | select(.type == "agent_message") | .text] | join("\\n")' "$1")
     """
-    output, hook = _output(probe), probe.hook("normalize_response")
+    output, hook = _output(probe), probe.named(_NORMALIZE)
     record = _record(probe, output.lines)
     shown = str(record.get("summary") or "")
     last = output.texts[-1]
     if plain(last) in plain(shown):
         leaked = [word for word in output.never if word in shown]
         if leaked:
-            yield Problem(
-                f"{hook}: the summary has {excerpt(leaked[0])}, which the assistant didn't say", hook=hook
-            )
+            yield Problem(f"{hook}: the summary has {excerpt(leaked[0])}, which the assistant didn't say")
         return
     cli, events = probe.program(), printed(output)
     unknown = [each for each in probe.sought() if each not in (*events, "error")]
@@ -142,13 +140,12 @@ def summary_is_the_answer(probe: ProviderProbe) -> Iterator[Problem]:
         why += f": it looks for events of type {', '.join(unknown)}, of which there is none"
     yield Problem(
         f"{hook} finds nothing of the answer in what {cli} prints: {why}" if not shown else f"{hook}: {why}",
-        hook=hook,
         expected=f"{excerpt(last)}, of the events {', '.join(events)}" if events else excerpt(last),
         hint=f"run `{cli}` once, and read the answer from what it prints",
     )
 
 
-@provider("RB198", "The status block decides", Harm.WRONG_RESPONSE, hook=_NORMALIZE)
+@provider("RB198", "The status block decides", Harm.WRONG_RESPONSE, hook=_NORMALIZE, own=True)
 def status_block_decides(probe: ProviderProbe) -> Iterator[Problem]:
     """The status block in the assistant's text is how every agent says that all is done: EXIT_SIGNAL: true ends the
     loop, and false has it go on, whatever else is said.
@@ -156,7 +153,7 @@ def status_block_decides(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  exit_signal=$(jq -r '.done // false' "$1")
     Good: exit_signal=$(printf '%s\\n' "$summary" | sed -n 's/^EXIT_SIGNAL: *//p' | tail -n 1)
     """
-    output, hook = _output(probe), probe.hook("normalize_response")
+    output, hook = _output(probe), probe.named(_NORMALIZE)
     if plain(output.texts[-1]) not in plain(str(_record(probe, output.lines).get("summary") or "")):
         raise Settled  # RB197 says so
     for status, signal, wanted in _BLOCKS:
@@ -164,15 +161,15 @@ def status_block_decides(probe: ProviderProbe) -> Iterator[Problem]:
         if record.get("exit_signal") is not wanted:
             found = json.dumps(record.get("exit_signal"))
             message = f"{hook}: exit_signal is {found} though the status block says EXIT_SIGNAL: {signal}"
-            yield Problem(message, hook=hook, expected=signal)
+            yield Problem(message, expected=signal)
             return
         if wanted and record.get("has_completion_signal") is not True:
             message = f"{hook}: has_completion_signal is not true though the status block says STATUS: COMPLETE"
-            yield Problem(message, hook=hook, expected="true")
+            yield Problem(message, expected="true")
             return
 
 
-@provider("RB199", "The session's id is found", Harm.WRONG_SESSION, hook=_NORMALIZE)
+@provider("RB199", "The session's id is found", Harm.WRONG_SESSION, hook=_NORMALIZE, own=True)
 def session_is_found(probe: ProviderProbe) -> Iterator[Problem]:
     """With the id that an output shows, the next turn resumes the session; without it each begins anew. Where the
     output is one object, the loop itself finds its ``session_id`` or ``sessionId``.
@@ -180,7 +177,7 @@ def session_is_found(probe: ProviderProbe) -> Iterator[Problem]:
     Bad:  session_id=$(jq -rs '[.[].session_id // empty] | first // ""' "$1")    # of codex, which prints thread_id
     Good: session_id=$(jq -rs '[.[].thread_id // empty] | first // ""' "$1")
     """
-    output, hook = _output(probe), probe.hook("normalize_response")
+    output, hook = _output(probe), probe.named(_NORMALIZE)
     found = str(_record(probe, output.lines).get("session_id") or "")
     if output.session is None or found == output.session or "supports_session_resume" not in probe.declared():
         return
@@ -188,7 +185,7 @@ def session_is_found(probe: ProviderProbe) -> Iterator[Problem]:
         return
     cli = probe.program()
     shown = f"is {excerpt(found)}" if found else "is empty"
-    yield Problem(f"{hook}: session_id {shown} for what {cli} prints", hook=hook, expected=excerpt(output.session))
+    yield Problem(f"{hook}: session_id {shown} for what {cli} prints", expected=excerpt(output.session))
 
 
 def _shows_session(output: Recording) -> bool:
