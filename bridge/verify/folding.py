@@ -105,6 +105,7 @@ _CONSEQUENCES: tuple[tuple[str, str, Relation], ...] = (
     ("RB020", "RB081", _shared),
     ("RB078 RB100 RB130", "RB020 RB081", _meant_to_fill),
     ("RB100", "RB104 RB117 RB156", _same_hook),
+    ("RB104", "RB112", _shared),
     ("RB112", "RB117", _same_hook),
     ("RB030", "RB058 RB062", _same_hook),
     ("RB031", "RB061", _same_hook),

@@ -182,7 +182,13 @@ def begins_with_cli(probe: DriverProbe) -> Iterator[Problem]:
         expected = f"env {excerpt(first)} {cli}, or the setting exported"
         yield Problem(f"it begins with {excerpt(first)}, which is not a program", expected=expected)
     elif not first or first.startswith("-") or not _is_followed(probe, argv) or _text(probe) in first:
-        yield Problem(f"it begins with {excerpt(first)}", expected=f"{cli}, or a wrapper followed by it")
+        joined = re.search(r"\s", first) is not None
+        yield Problem(
+            f"it begins with {excerpt(first)}",
+            expected=f"{cli}, or a wrapper followed by it",
+            hint=_ELEMENTS if joined else "",
+            about=_ANSWER if joined else (),
+        )
     elif os.path.basename(first) in _HARMLESS and (received.known or installed) and not _starts_with_prompt(probe):
         yield Problem(
             f"{excerpt(shlex.join(argv[:3]))} does not start {cli}, or not with the prompt",
