@@ -26,9 +26,7 @@ Feature: The numbered clauses of the contract of drivers
     Examples:
       | code  | clause                              |
       | RB010 | Sourcing leaves the shell as it was |
-      | RB011 | Sourcing prints nothing             |
       | RB012 | Sourcing runs no commands           |
-      | RB013 | Sourcing keeps the loop's variables |
 
   Scenario Outline: Globals: <clause>
     When the script is verified
@@ -37,10 +35,6 @@ Feature: The numbered clauses of the contract of drivers
     Examples:
       | code  | clause                                     |
       | RB020 | Hooks leave no undeclared globals behind   |
-      | RB021 | Hooks write no globals of others           |
-      | RB022 | Hooks fill the globals that they answer in |
-      | RB023 | Array globals are set as arrays            |
-      | RB024 | Hooks reset their arrays first             |
       | RB025 | Hooks read globals that somebody sets      |
 
   Scenario Outline: What no hook may do, and what it must look at: <clause>

@@ -27,9 +27,7 @@ Feature: The numbered clauses of the contract of provider adapters
     Examples:
       | code  | clause                              |
       | RB010 | Sourcing leaves the shell as it was |
-      | RB011 | Sourcing prints nothing             |
       | RB012 | Sourcing runs no commands           |
-      | RB013 | Sourcing keeps the loop's variables |
 
   Scenario Outline: Globals: <clause>
     When the script is verified
@@ -38,7 +36,6 @@ Feature: The numbered clauses of the contract of provider adapters
     Examples:
       | code  | clause                                   |
       | RB020 | Hooks leave no undeclared globals behind |
-      | RB021 | Hooks write no globals of others         |
       | RB025 | Hooks read globals that somebody sets    |
 
   Scenario Outline: What no hook may do, and what it must look at: <clause>

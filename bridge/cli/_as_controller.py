@@ -26,7 +26,6 @@ class ControllerScreen:
     """Shows one loop; never in its way: what nobody reads, or nobody can read any more, is dropped.
 
     Args:
-        live: show the agent's text as it comes.
         quiet: show no line about the steps, and the last one only where the work isn't done.
         opening: gives the first line, and notes below it, from the first command, which the log waits for.
     """

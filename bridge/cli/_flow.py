@@ -54,7 +54,6 @@ class Flow:
         """Take in a piece, and return the rows that it finishes, what was open as the beginning of the first.
 
         Args:
-            text: the piece.
             width: cells that a row has now.
 
         >>> flow = Flow(colours=False)
@@ -85,7 +84,6 @@ class Page:
     """Writes text to a terminal that nobody else writes to while a row is open.
 
     Args:
-        stream: the terminal.
         write: writes to it at once; None: the stream does.
     """
 

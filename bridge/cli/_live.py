@@ -195,7 +195,7 @@ class LiveView(App[None]):
     """What ``watch`` shows on a terminal.
 
     Args:
-        loop: the loop to show; None: all of them.
+        loop: None: all of them.
         interval: seconds between two looks.
     """
 

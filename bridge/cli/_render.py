@@ -69,8 +69,6 @@ def drive(
     the work goes on without.
 
     Args:
-        events: of the loop.
-        show: prints one.
         interrupted: prints the last line of a loop that a signal has ended.
 
     Raises:

@@ -43,7 +43,6 @@ def run_series(
     """Run the loops: 0 all tasks are done, 1 some aren't, 4 the CLI can't be used as it is.
 
     Args:
-        folder: the project's.
         source: as ``--from`` names it.
         given: the other options of ``run``.
         lines: gets the events, instead of a terminal.

@@ -20,7 +20,6 @@ def version(given: str, folder: Path, other: str) -> Path:
     """The file of a script; one that isn't on disk is written to `folder`, which must be empty.
 
     Args:
-        given: what the user has typed.
         folder: for what has to be written.
         other: the version that it is compared with; a process substitution, which has no name, gets that one's.
 

@@ -176,11 +176,13 @@ def _find(code: str) -> Check:
     Raises:
         ConfigurationError: there is none; the likely meant one is named.
     """
-    from bridge.verify.registry import load
+    from bridge.verify.registry import RETIRED, load
 
     checks = load()
     if (found := checks.get(code.upper())) is not None:
         return found
+    if (now := RETIRED.get(code.upper())) is not None:
+        raise ConfigurationError(f"{code.upper()} is no check any more: {' and '.join(now.split())} judge the same")
     raise ConfigurationError(f"no check is called {code!r}.{_meant(code, checks)}")
 
 
@@ -190,9 +192,10 @@ def matching(option: str, given: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ConfigurationError: one of them names no check.
     """
-    from bridge.verify.registry import load
+    from bridge.verify.registry import current, load
 
-    wanted = [code.strip().upper() for text in given for code in text.split(",") if code.strip()]
+    codes = [code.strip().upper() for text in given for code in text.split(",") if code.strip()]
+    wanted = [now for code in codes for now in current(code)]
     if not wanted:
         return ()
     checks = load()

@@ -360,9 +360,8 @@ def run_kind(
     """Run the loop of a project: 0 complete, 1 ended incomplete, 4 the CLI can't be used as it is.
 
     Args:
-        setup: as it was found; None: nothing was.
+        setup: None: nothing was found.
         options: those that don't apply are refused.
-        quiet: no line per step.
         lines: gets the events, instead of a terminal.
     """
     from bridge.cli._render import AT_OPEN_BREAKER, Renderer, drive, first_lines

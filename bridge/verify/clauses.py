@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ANSWERED: Mapping[tuple[Answer, ...], tuple[str, ...]] = {
     ("status",): ("RB076", "RB077"),
-    ("globals",): ("RB022", "RB023", "RB024"),
+    ("globals",): ("RB078", "RB100", "RB112", "RB130", "RB133"),
     ("stdout",): ("RB080",),
 }
 """The checks of all hooks that answer in one way."""

@@ -61,12 +61,11 @@ def verify(
     """Verify scripts, and the scripts in folders.
 
     Args:
-        paths: files or folders.
         select: codes or beginnings of codes (``RB01``); only these checks. Empty: all.
         ignore: the same; not these.
         jobs: scripts that are verified at the same time. Default: one for each CPU of this process, at most 4.
         static_only: execute nothing of the scripts.
-        bash: the program; default as for `bridge.shell.Shell`.
+        bash: default as for `bridge.shell.Shell`.
         timeout: seconds that running one script may take. Default: `DEFAULT_TIMEOUT`, and up to `LONGEST` for one
             whose calls come back.
         mending: look for mends of what is found; with ``write``, apply them and verify again.

@@ -17,8 +17,9 @@ from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, l
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from bridge.verify.coverage import TracedCommand
     from bridge.verify.intake import GivenScript
     from bridge.verify.model import Coverage, Finding, Mend
     from bridge.verify.registry import Check
@@ -72,7 +73,7 @@ class Judging:
             checks = self.checks(subject.kind)
             results = self._results(subject, checks, mending=self.mending != "no")
             mend = self._mended(subject, results)
-            results = list(folded([_with_fixes(result, mend) for result in results]))
+            results = self._located(subject, folded([_with_fixes(result, mend) for result in results]))
             # Nobody may miss that nothing else can be determined.
             gates = (check for check in load(subject.kind).values() if check.gate and check not in checks)
             at_the_gate = [_result(subject, gate) for gate in gates]
@@ -116,13 +117,39 @@ class Judging:
 
     def _coverage(self, path: Path) -> Coverage:
         """What the observations of these checks reach, made once more with an eye on every command."""
-        from bridge.verify.coverage import coverage_of, noted
+        from bridge.verify.coverage import coverage_of
+
+        subject = self.subject(path)
+        return coverage_of(subject.reading, self._traced(path, self.checks(subject.kind)))
+
+    def _traced(self, path: Path, checks: Iterable[Check]) -> Mapping[TracedCommand, int]:
+        """What of a script these checks run, in its order: made once more, with an eye on every command."""
+        from bridge.verify.coverage import noted
 
         with tempfile.TemporaryDirectory(prefix="rb-coverage-") as folder:
             file = Path(folder, "ran")
             subject = self.subject(path, trace=file)
-            self._results(subject, [check for check in self.checks(subject.kind) if check.phase == "behaviour"])
-            return coverage_of(subject.reading, noted(file))
+            self._results(subject, [check for check in checks if check.phase == "behaviour"])
+            return noted(file)
+
+    def _located(self, subject: Subject, results: Iterable[CheckResult]) -> list[CheckResult]:
+        """The results, each finding at the line at fault where a trace tells it."""
+        from bridge.verify.coverage.location import candidates, located
+
+        checks = {check.code: check for check in self.checks(subject.kind) if check.phase == "behaviour"}
+        vague = {
+            finding: lines
+            for result in results
+            for finding in result.findings
+            if finding.code in checks and (lines := candidates(subject, finding))
+        }
+        if not (vague and subject.budget.remaining):
+            return [*results]
+        ran = self._traced(subject.path, {checks[finding.code]: None for finding in vague})
+        return [
+            result._replace(findings=tuple(located(each, vague.get(each, set()), ran) for each in result.findings))
+            for result in results
+        ]
 
 
 def _with_fixes(result: CheckResult, mend: Mend | None) -> CheckResult:

@@ -87,6 +87,8 @@ class Aspect(StrEnum):
     TRAPS = "traps"
     UMASK = "umask"
     DESCRIPTORS = "descriptors"
+    STDOUT = "standard output"
+    STDERR = "standard error"
 
     ENDS = "the shell ends"
     NO_COMMAND = "no command, or one that depends on what was before"

@@ -121,7 +121,7 @@ class Check:
     """One numbered clause of a contract.
 
     harm: what comes of a violation, and so the severity.
-    hook: the one that it is about, where there is one.
+    hook: the one that it is about, where there is one; of an adapter ``agent_NAME_...``.
     expected, hint: of its findings that have none of their own; `explain` gives the hint, too.
     gate: nothing else can be told of a script that fails it, so it is run whatever was selected.
     where: gives the line at fault, of a finding that has none; None from it, and without it: the
@@ -207,6 +207,25 @@ def load(kind: str = "") -> Mapping[str, Check]:
     return MappingProxyType(found)
 
 
+RETIRED = {
+    "RB011": "RB052",
+    "RB013": "RB060",
+    "RB021": "RB061 RB082 RB131",
+    "RB022": "RB078 RB100 RB130",
+    "RB023": "RB100 RB104",
+    "RB024": "RB078 RB112 RB133",
+    "RB040": "RB170",
+    "RB043": "RB173",
+    "RB044": "RB173",
+}
+"""Codes of checks that are no more, and those that judge the same by running the script: CI files name codes."""
+
+
+def current(code: str) -> tuple[str, ...]:
+    """The codes that judge today what a code, or the beginning of codes, has always stood for."""
+    return tuple(RETIRED.get(code, code).split())
+
+
 def titles() -> dict[str, str]:
     """Every check's title by its code, as the features that ship list them: nothing that judges is imported."""
     texts = (path.read_text(encoding="utf-8") for path in resources.shipped("features").glob("*clauses.feature"))
@@ -263,7 +282,6 @@ def _agent(subject: Subject) -> AgentProbe:
 
 
 static = partial(_check, "static", ALL, _subject)
-static_driver = partial(_check, "static", DRIVER, _subject)
 static_agent = partial(_check, "static", AGENT, _subject)
 static_provider = partial(_check, "static", PROVIDER, _subject)
 behaviour = partial(_check, "behaviour", ALL, _subject)
@@ -294,7 +312,7 @@ def _codes(entries: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for entry in entries:
         beginning = entry.strip().upper()
-        matching = {code for code in checks if beginning and code.startswith(beginning)}
+        matching = {code for code in checks if beginning and code.startswith(current(beginning))}
         if not matching:
             close = difflib.get_close_matches(beginning, checks, 1, 0.6)
             meant = (

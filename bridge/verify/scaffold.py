@@ -305,7 +305,6 @@ def loop_workflow(cli: Cli, key: str = "", *, tool: bool = False) -> str:
     """A workflow of GitHub Actions that runs the loop of its repository.
 
     Args:
-        cli: the coding CLI to install.
         key: the variable with its key, and the secret of that name; '': the one that is known of it.
         tool: the loop is to use it, whatever it uses by itself.
 

@@ -40,8 +40,7 @@ class Subject:
     """One script under verification. Nothing of it runs until its probe is asked for.
 
     Args:
-        path: the script.
-        bash: the program; default as for `bridge.shell.Shell`.
+        bash: default as for `bridge.shell.Shell`.
         timeout, longest: seconds that everything that is run of it may take together; see `Budget`.
         named: somebody named this file; False when it was found in a folder.
         trace: file in which its bashes note what of it they run.

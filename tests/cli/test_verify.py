@@ -64,7 +64,7 @@ def test_several_reports_in_one_run(
 
 
 def test_a_report_to_something_that_is_no_file(engine: Engine, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_app(["verify", "drivers", "-q", "--report", "tap=/dev/null"]) == 1
+    assert run_app(["verify", "drivers", "-q", "--report", "junit=/dev/null"]) == 1
     assert not Path("/dev/null").is_file()
     assert "error" not in capfd.readouterr().err
 
@@ -80,6 +80,8 @@ def test_a_report_to_something_that_is_no_file(engine: Engine, capfd: pytest.Cap
         (["drivers", "--select", "RB12"], "there is no such check. Did you mean RB012?"),
         (["drivers", "--features", "--static", "-j2"], "--static, --jobs can't be combined with --features"),
         (["drivers", "--format", "xml"], "Invalid value for '--format'"),
+        (["drivers", "--format", "tap"], "'tap' is not one of 'text', 'json', 'ndjson', 'github'"),
+        (["drivers", "--report", "tap=a"], "'tap' is not a format. There are: text, json, ndjson, github"),
         ([], "Missing argument"),
     ],
 )

@@ -63,14 +63,6 @@ def _plain(body: str, *, test: str = _TEST) -> str:
 
 MENDED = (
     Case(
-        "RB024",
-        _build(f'    CLAUDE_CMD_ARGS+=("my-platform" "--prompt" "$1")\n{_OPTIONS}'),
-        _build(
-            f'    CLAUDE_CMD_ARGS+=("my-platform" "--prompt" "$1")\n{_OPTIONS}',
-            test=f"    CLAUDE_CMD_ARGS=()\n{_TEST}",
-        ),
-    ),
-    Case(
         "RB133",
         'driver_prepare_live_command() {\n    LIVE_CMD_ARGS+=("${CLAUDE_CMD_ARGS[@]}")\n}\n',
         'driver_prepare_live_command() {\n    LIVE_CMD_ARGS=()\n    LIVE_CMD_ARGS+=("${CLAUDE_CMD_ARGS[@]}")\n}\n',
@@ -121,7 +113,7 @@ MENDED = (
         ),
     ),
     Case(
-        "RB043",
+        "RB173",
         'agent_invoke() {\n    "$AGENT_CLI" --auto <"$1" 2>/dev/null\n}\n',
         'agent_invoke() {\n    "$AGENT_CLI" --auto <"$1"\n}\n',
         line=2,
@@ -134,7 +126,7 @@ MENDED = (
         "jq --unbuffered -R -r 'fromjson? | select(.type == \"assistant\") | .text'\n}\n",
     ),
     Case(
-        "RB021",
+        "RB061",
         "driver_valid_tools() {\n    IFS=,\n    read -ra VALID_TOOL_PATTERNS <<<'Read'\n    IFS=' '\n}\n",
         "driver_valid_tools() {\n    local IFS=,\n    read -ra VALID_TOOL_PATTERNS <<<'Read'\n    IFS=' '\n}\n",
         about=Aspect.IFS,
@@ -158,7 +150,7 @@ MENDED = (
 LEFT_ALONE = {
     "another name was meant": Case("RB020", _plain('    CMD_ARGS=("$2")\n'), line=4, about="CMD_ARGS"),
     "what was in the array is used": Case(
-        "RB024", _build('    CLAUDE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}" "--prompt" "$1")\n')
+        "RB112", _build('    CLAUDE_CMD_ARGS=("${CLAUDE_CMD_ARGS[@]}" "--prompt" "$1")\n')
     ),
     "exit ends a subshell": Case("RB030", _plain('    ( [[ -n "$2" ]] || exit 1 )\n'), line=4),
     "exit ends a stage of a pipeline": Case("RB030", _plain("    echo x | { read -r _; exit 1; }\n"), line=4),
@@ -179,9 +171,9 @@ LEFT_ALONE = {
         "RB110",
         _plain('    [[ "$CLAUDE_USE_CONTINUE" != false ]] && [[ -n "$3" ]] && CLAUDE_CMD_ARGS+=("-r" "$3")\n'),
     ),
-    "the output is discarded, too": Case("RB043", 'agent_invoke() { "$AGENT_CLI" <"$1" &>/dev/null; }\n'),
+    "the output is discarded, too": Case("RB173", 'agent_invoke() { "$AGENT_CLI" <"$1" &>/dev/null; }\n'),
     "another command's errors are discarded": Case(
-        "RB043", 'agent_invoke() {\n    rm x 2>/dev/null\n    "$AGENT_CLI" <"$1"\n}\n', line=3
+        "RB173", 'agent_invoke() {\n    rm x 2>/dev/null\n    "$AGENT_CLI" <"$1"\n}\n', line=3
     ),
     "each line has its own program": Case(
         "RB182", 'agent_format_display() { while read -r x; do jq . <<<"$x"; done; }\n'

@@ -219,8 +219,8 @@ def test_selection(options: dict[str, list[str]], codes: list[str]) -> None:
 
 def test_agents_checks_are_for_agents() -> None:
     codes = {result.code for result in finished(run(DRIVERS / "codex.sh"))[0].results}
-    assert "RB022" in codes
-    assert "RB040" not in codes
+    assert "RB100" in codes
+    assert "RB041" not in codes
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def test_an_array_is_reset_wherever_on_the_line(line: str, tmp_path: Path) -> No
     path.write_text(
         DRIVER.replace("CLI", "agent").replace("CLAUDE_CMD_ARGS=(BUILT)", f'{line}; CLAUDE_CMD_ARGS+=("$p")')
     )
-    assert verify(path, ["RB024"]).codes == set()
+    assert verify(path, ["RB112"]).codes == set()
 
 
 IN_PLACE = {

@@ -91,7 +91,8 @@ def test_d4_a_leaked_global_is_one_finding(tmp_path: Path, how: str, hook: str) 
 
 def test_d4_a_misspelt_array_is_one_finding(tmp_path: Path) -> None:
     text = (DRIVERS / "codex.sh").read_text().replace("VALID_TOOL_PATTERNS=", "VALID_TOOLS_PATTERNS=")
-    assert list(_alarms(tmp_path / "codex.sh", text)) == ["RB022"]
+    [finding] = _alarms(tmp_path / "codex.sh", text)["RB078"]
+    assert any("VALID_TOOLS_PATTERNS" in each for each in finding.evidence)
 
 
 def test_d4_two_slips_are_two_findings(tmp_path: Path) -> None:

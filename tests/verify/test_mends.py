@@ -50,7 +50,7 @@ LEAK = minimal_driver().replace("driver_build_command() {\n", "driver_build_comm
 assert minimal_driver() != LEAK
 
 
-@pytest.mark.parametrize("code", mostly_slow(["RB020", "RB024", "RB030", "RB133", "RB043"], 1))
+@pytest.mark.parametrize("code", mostly_slow(["RB020", "RB112", "RB030", "RB133", "RB173"], 1))
 def test_what_is_mended_is_gone_and_nothing_is_worse(code: str, tmp_path: Path) -> None:
     path = example(code, "bad").write(tmp_path)
     text = path.read_text()

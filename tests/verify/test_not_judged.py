@@ -153,8 +153,6 @@ def test_each_report_counts_them_apart(tmp_path: Path, name: str) -> None:
         case "text":
             assert f"{passed} passed" in text
             assert f"{unknown} not judged" in text
-        case "tap":
-            assert len(re.findall(r"(?m)^(?:not )?ok .*# TODO not judged", text)) == unknown
         case "junit":
             assert text.count('message="not judged: ') + text.count(">not judged: ") >= unknown
         case "json" | "ndjson":

@@ -1,4 +1,4 @@
-"""JSON, NDJSON, SARIF, JUnit and TAP: each opened by a reader of its format, whatever the scripts hold."""
+"""JSON, NDJSON, SARIF and JUnit: each opened by a reader of its format, whatever the scripts hold."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given, settings
-from tap.parser import Parser
 
 from bridge.verify import registry
 from bridge.verify.model import CheckOutcome, CheckResult, Finding, Harm, Severity
@@ -77,31 +75,6 @@ def check_junit(scripts: Sequence[ScriptFinished], options: ReportOptions = PLAI
     return root
 
 
-def check_tap(scripts: Sequence[ScriptFinished], options: ReportOptions = PLAIN) -> list[Any]:
-    text = render("tap", scripts, options)
-    # Line by line: for YAML blocks this reader wants a further package; `blocks` reads them.
-    lines = [Parser().parse_line(line) for line in text.split("\n")[:-1]]
-    points = [line for line in lines if line.category == "test"]
-    assert [line.category for line in lines if line.category in ("version", "plan")] == ["version", "plan"]
-    assert [point.number for point in points] == list(range(1, len(points) + 1))
-    assert next(line.expected_tests for line in lines if line.category == "plan") == len(points)
-    return points
-
-
-def blocks(text: str) -> list[Any]:
-    """The YAML blocks of a TAP document."""
-    found, inside = [], None
-    for line in text.split("\n"):
-        if line == "  ---":
-            inside = ""
-        elif line == "  ..." and inside is not None:
-            found.append(yaml.safe_load(inside))
-            inside = None
-        elif inside is not None:
-            inside += line[2:] + "\n"
-    return found
-
-
 @settings(max_examples=cases(30))
 @given(runs)
 def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[ScriptFinished]) -> None:
@@ -114,12 +87,6 @@ def test_whatever_scripts_hold_every_reader_opens_the_report(scripts: list[Scrip
     for options in (ReportOptions(), STRICT):
         failing = sum(fails(result, strict=options.strict) for result in results)
         assert check_junit(scripts, options).get("failures") == str(failing)
-        points = check_tap(scripts, options)
-        assert len(points) == len(results)
-        assert sum(not point.ok and not point.todo for point in points) == failing
-        assert sum(point.skip for point in points) == sum(r.outcome is CheckOutcome.SKIPPED for r in results)
-    told = blocks(render("tap", scripts))
-    assert sum(len(block["findings"]) for block in told) == len(findings)
 
 
 def test_json_holds_what_the_events_hold() -> None:
@@ -216,20 +183,6 @@ def test_junit_has_a_case_per_script_and_check() -> None:
         "failure": 1, "system-out": 1, "skipped": 2,
     }  # fmt: skip
     assert len(check_junit(RUN, STRICT).findall(".//failure")) == 2
-
-
-def test_tap_and_the_exit_code_agree() -> None:
-    points = check_tap(RUN)
-    assert [(point.ok, point.skip, point.todo) for point in points] == [
-        (True, False, False), (False, False, False), (False, False, True),
-        (True, True, False), (False, False, True), (True, False, False),
-    ]  # fmt: skip
-    assert not check_tap(RUN, STRICT)[2].todo
-    first, second = blocks(render("tap", RUN))
-    assert first["findings"][0]["line"] == 58
-    assert second["findings"] == [
-        {"message": "it writes `arg`", "severity": "warning", "file": "drivers/bad.sh", "line": 12}
-    ]
 
 
 def test_the_json_schema_is_one_itself() -> None:

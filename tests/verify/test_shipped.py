@@ -39,5 +39,5 @@ def test_each_clause_that_a_script_does_not_meet_is_named(tmp_path: Path, reques
     renamed = text.replace('    echo "claude-code"\n', '    echo "Other"\n', 1)
     path.write_text(renamed.replace("    VALID_TOOL_PATTERNS=(\n", "    VALID_TOOL_PATTERNS+=(\n"))
     broken = "\n".join(broken_clauses(path, request, ALLOWED_SKIPS))
-    for code in ("RB024", "RB070"):
+    for code in ("RB070", "RB078"):
         assert f"{code} finds no error: {code}: " in broken

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 
+ITSELF = "assign the array itself, with =(…): one that is local, or filled in a pipeline or ( ), is lost"
+"""The next step when a hook has left the global empty that it answers in."""
+
 
 def excerpt(text: str, limit: int = 120) -> str:
     """What a script printed, short enough for a message."""

@@ -8,44 +8,13 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, excerpt
 from bridge.verify.model import Harm
-from bridge.verify.registry import CannotTell, Problem, agent, static_agent
+from bridge.verify.registry import Problem, agent, static_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.subject import Subject
-
-
-@static_agent("RB040", "AGENT_CLI is set", Harm.ENDS_THE_LOOP)
-def names_its_program(subject: Subject) -> Iterator[Problem]:
-    """Before it starts, the loop looks for ``$AGENT_CLI`` on PATH. It must be set once the script is sourced.
-
-    Bad:  agent_invoke() { AGENT_CLI="amp"; … }
-    Good: AGENT_CLI="amp"
-    """
-    facts = subject.facts
-    writes = [write for write in facts.top.writes if write.name == "AGENT_CLI" and not write.subshell]
-    if any(not write.empty for write in writes):
-        return
-    if not facts.top.known or facts.top.dynamic:
-        raise CannotTell("it may be set by what the script sources or evaluates")
-    inside = [write for function in facts.functions for write in function.writes if write.name == "AGENT_CLI"]
-    close = difflib.get_close_matches("AGENT_CLI", sorted({write.name for write in facts.top.writes}), 1, 0.7)
-    if writes:
-        why = "AGENT_CLI is empty"
-    elif inside:
-        why = f"AGENT_CLI is only set in {inside[0].function}"
-    else:
-        why = "AGENT_CLI is not set"
-        if close and close[0] != "AGENT_CLI":
-            why += f"; there is {close[0]}: a typo?"
-    yield Problem(
-        why,
-        line=next((write.line for write in (*writes, *inside)), None),
-        expected='AGENT_CLI="…" outside of functions',
-        hint="set it to the name of the program, such as amp",
-    )
 
 
 @agent("RB170", "AGENT_CLI is one word", Harm.ENDS_THE_LOOP)
@@ -59,9 +28,24 @@ def agent_cli(probe: AgentProbe) -> Iterator[Problem]:
     """
     cli = probe.cli()
     if cli is None or not cli.strip():
-        yield Problem(f"AGENT_CLI is {'not set' if cli is None else 'empty'} after sourcing")
+        yield Problem(
+            f"after sourcing, AGENT_CLI is {f'not set{_instead(probe)}' if cli is None else 'empty'}",
+            expected='AGENT_CLI="…" outside of functions',
+            hint="set it to the name of the program, such as amp",
+            about=("AGENT_CLI",),
+        )
     elif len(cli.split()) != 1 or cli != cli.strip():
-        yield Problem(f"AGENT_CLI is {excerpt(cli)}", expected="one word")
+        yield Problem(f"AGENT_CLI is {excerpt(cli)}", expected="one word", about=("AGENT_CLI",))
+
+
+def _instead(probe: AgentProbe) -> str:
+    """What the script has in the place of AGENT_CLI, if that can be told."""
+    _, before, after = probe.loading()
+    names = before.new_names(after) if before is not None and after is not None else []
+    if close := difflib.get_close_matches("AGENT_CLI", names, 1, 0.7):
+        return f"; there is {close[0]}: a typo?"
+    inside = next((name for name, body in probe.functions().items() if re.search(r"\bAGENT_CLI=", body)), None)
+    return f": it is only set in {inside}" if inside is not None else ""
 
 
 @static_agent(

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 from bridge.base.clis import find_cli
 from bridge.verify.checks import because, excerpt
 from bridge.verify.command_line import is_switch, may_be_option
-from bridge.verify.facts.usage import stderr_of
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.agent_runs import FIRST, PROMPT_FILE, SECOND, STATUS
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
-from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
+from bridge.verify.registry import CannotTell, Problem, Settled, agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.verify.facts import CommandFact
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.agent_runs import InvokeRun
-    from bridge.verify.subject import Subject
 
 INVOKE = "agent_invoke"
 
@@ -147,86 +144,16 @@ def options_apart(probe: AgentProbe) -> Iterator[Problem]:
         yield Problem(f"{excerpt(glued)} is one argument", hint="split it at its blanks")
 
 
-def _stderr(subject: Subject) -> Iterator[tuple[CommandFact, str]]:
-    """Where stderr goes of each command in agent_invoke that runs the program, or redirects everything."""
-    if INVOKE not in subject.facts.names:
-        raise CannotTell("agent_invoke is not defined")
-    found = _LITERAL.search(subject.source)
-    program = found[1].decode() if found else ""
-    effects = subject.effects(INVOKE)
-    seen: set[int] = set()
-    for command in (*effects.commands, *subject.facts.top.commands):
-        everything = command.name == "exec" and len(command.words) == 1
-        runs = everything or (command.function and _runs(command, program))
-        if runs and not command.guarded and command.line not in seen:
-            seen.add(command.line)
-            yield command, stderr_of((*command.redirects, *command.around))
-    if not effects.known:
-        raise CannotTell("agent_invoke could not be read")
+_FOR_PEOPLE = b"rb: a line for people"
 
 
-_LITERAL = re.compile(
-    rb"^[ \t]*(?:(?:export|readonly|declare(?: -\w+)*)[ \t]+)?AGENT_CLI=[\"']?([\w./+-]+)", re.MULTILINE
-)
-_ONLY_LOOKS_WORDS = "command type which hash echo printf log local declare export test [ [[ readonly : return"
-_ONLY_LOOKS = frozenset(_ONLY_LOOKS_WORDS.split())
-
-
-def _runs(command: CommandFact, program: str) -> bool:
-    if command.name in _ONLY_LOOKS or any(word in ("--version", "-V", "--help") for word in command.words):
-        return False
-    if not command.name and not command.substituted:
-        return True
-    names = any("$AGENT_CLI" in word or "${AGENT_CLI" in word for word in command.words)
-    return names or (bool(program) and any(word.strip("\"'") == program for word in command.words))
-
-
-@static_agent(
-    "RB043",
-    "agent_invoke lets errors be seen",
+@agent(
+    "RB173",
+    "The CLI's stderr reaches people",
     Harm.UNEXPLAINED,
     hook=INVOKE,
     expected="stderr as the loop gave it",
 )
-def keeps_stderr(subject: Subject) -> Iterator[Problem]:
-    """The program says on stderr why it fails: not logged in, no network, no budget. The loop leaves it alone, so
-    that it reaches the terminal; thrown away, the loop fails again and again and nobody learns why.
-
-    A filter that takes out known noise and lets the rest through is fine.
-
-    Bad:  "$AGENT_CLI" <"$1" 2>/dev/null
-    Good:
-        "$AGENT_CLI" <"$1"
-        "$AGENT_CLI" <"$1" 2> >(grep -v "known noise" >&2)
-    """
-    for command, target in _stderr(subject):
-        if target == "discarded":
-            message = f"`{command.text}` has its stderr discarded"
-            yield Problem(message, line=command.line, hint="remove the redirection")
-
-
-@static_agent(
-    "RB044", "agent_invoke keeps stderr apart", Harm.FRAGILE, hook=INVOKE, expected="stderr as the loop gave it"
-)
-def stderr_apart(subject: Subject) -> Iterator[Problem]:
-    """In stdout, messages stand among the events: they are no JSON, so none is displayed. Files nobody reads.
-
-    Bad:  "$AGENT_CLI" <"$1" 2>&1
-    Good:
-        "$AGENT_CLI" <"$1"
-        "$AGENT_CLI" <"$1" 2> >(tee -a errors.log >&2)
-    """
-    for command, target in _stderr(subject):
-        if target in ("stdout", "file"):
-            message = f"the stderr of `{command.text}` goes into {'stdout' if target == 'stdout' else 'a file'}"
-            hint = "remove the redirection, or let a copy through to stderr"
-            yield Problem(message, line=command.line, hint=hint)
-
-
-_FOR_PEOPLE = b"rb: a line for people"
-
-
-@agent("RB173", "The CLI's stderr reaches people", Harm.UNEXPLAINED, hook=INVOKE)
 def stderr_reaches(probe: AgentProbe) -> Iterator[Problem]:
     """Login failures and crashes are on stderr, and people have to see them. Known noise may be filtered out of
     it; a line that is no noise may not.
@@ -237,7 +164,7 @@ def stderr_reaches(probe: AgentProbe) -> Iterator[Problem]:
     run = _ended(probe)
     if _FOR_PEOPLE not in run.stderr:
         where = " but on stdout" if _FOR_PEOPLE in run.stdout else ""
-        yield Problem(f"the CLI's stderr is not on stderr{where}")
+        yield Problem(f"the CLI's stderr is not on stderr{where}", about=(Aspect.STDERR,))
 
 
 @agent("RB174", "The CLI's output is untouched", Harm.WRONG_RESPONSE, hook=INVOKE)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.checks import because, distinct, excerpt
+from bridge.verify.checks import ITSELF, because, distinct, excerpt
 from bridge.verify.model import ERROR, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import LISTED
 from bridge.verify.registry import Problem, Settled, driver
@@ -232,7 +232,12 @@ def valid_tools(probe: DriverProbe) -> Iterator[Problem]:
         if probe.truth("driver_supports_tool_allowlist") is not False or not _emptied(
             probe.functions()[answer.hook]
         ):
-            yield Problem(f"{answer.hook} leaves VALID_TOOL_PATTERNS empty", expected="a pattern for each tool")
+            yield Problem(
+                f"{answer.hook} leaves VALID_TOOL_PATTERNS empty",
+                expected="a pattern for each tool",
+                hint=ITSELF,
+                about=("VALID_TOOL_PATTERNS",),
+            )
     elif not all(tool.strip() for tool in tools):
         yield Problem(f"{answer.hook} puts an empty pattern into VALID_TOOL_PATTERNS")
     elif names := [tool for tool in tools if tool in LISTED]:
@@ -241,7 +246,9 @@ def valid_tools(probe: DriverProbe) -> Iterator[Problem]:
     elif (problem := _not_once(tools)) is not None:
         yield problem
     elif tools != probe.call(answer.hook, array="VALID_TOOL_PATTERNS").value:
-        yield Problem("a second call gives a different list", hint="assign with =, not +=")
+        yield Problem(
+            "a second call gives a different list", hint="assign with =, not +=", about=("VALID_TOOL_PATTERNS",)
+        )
     if answer.stdout and not answer.status:
         yield Problem(f"{answer.hook} prints {excerpt(answer.stdout)}", severity=WARNING)
 

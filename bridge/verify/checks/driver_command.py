@@ -8,7 +8,7 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.verify.checks import because, excerpt
+from bridge.verify.checks import ITSELF, because, excerpt
 from bridge.verify.checks.lines import prompt_line
 from bridge.verify.command_line import shell_name
 from bridge.verify.model import INFO, Aspect, Harm
@@ -52,16 +52,17 @@ def builds(probe: DriverProbe) -> Iterator[Problem]:
     if (failure := next(_failures(probe), None)) is not None:
         yield failure
     elif not isinstance(answer.value, list):
-        yield Problem("CLAUDE_CMD_ARGS is not an indexed array")
+        yield Problem("CLAUDE_CMD_ARGS is not an indexed array", hint=_ELEMENTS, about=_ANSWER)
     elif not answer.value:
-        yield Problem("CLAUDE_CMD_ARGS is empty", hint="is it local by mistake?")
+        yield Problem("CLAUDE_CMD_ARGS is empty", hint=ITSELF, about=_ANSWER)
     elif len(answer.value) == 1 and re.search(r"\s", answer.value[0]):
-        yield Problem(f"CLAUDE_CMD_ARGS is one string, {excerpt(answer.value[0])}")
+        yield Problem(f"CLAUDE_CMD_ARGS is one string, {excerpt(answer.value[0])}", hint=_ELEMENTS, about=_ANSWER)
     elif (operator := next(filter(_OPERATOR.fullmatch, answer.value), None)) is not None:
         message = f"{excerpt(operator)} is an argument like any other: no shell reads it"
         yield Problem(message, hint="bash -c '...'")
 
 
+_ELEMENTS, _ANSWER = "one element per argument, in parentheses", ("CLAUDE_CMD_ARGS",)
 _OPERATOR = re.compile(r"\|{1,2}|&{1,2}|;|[012&]?>{1,2}(?:&[012]|/dev/\w+)?|<{1,3}")
 
 
@@ -181,7 +182,13 @@ def begins_with_cli(probe: DriverProbe) -> Iterator[Problem]:
         expected = f"env {excerpt(first)} {cli}, or the setting exported"
         yield Problem(f"it begins with {excerpt(first)}, which is not a program", expected=expected)
     elif not first or first.startswith("-") or not _is_followed(probe, argv) or _text(probe) in first:
-        yield Problem(f"it begins with {excerpt(first)}", expected=f"{cli}, or a wrapper followed by it")
+        joined = re.search(r"\s", first) is not None
+        yield Problem(
+            f"it begins with {excerpt(first)}",
+            expected=f"{cli}, or a wrapper followed by it",
+            hint=_ELEMENTS if joined else "",
+            about=_ANSWER if joined else (),
+        )
     elif os.path.basename(first) in _HARMLESS and (received.known or installed) and not _starts_with_prompt(probe):
         yield Problem(
             f"{excerpt(shlex.join(argv[:3]))} does not start {cli}, or not with the prompt",

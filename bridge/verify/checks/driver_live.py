@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli, known_clis
-from bridge.verify.checks import excerpt
+from bridge.verify.checks import ITSELF, excerpt
 from bridge.verify.checks.driver_command import prompt_text
 from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option
 from bridge.verify.model import INFO, WARNING, Harm
@@ -60,7 +60,7 @@ def live_is_filled(probe: DriverProbe) -> Iterator[Problem]:
     if answer.stdout:
         yield Problem(f"it prints {excerpt(answer.stdout)}", severity=WARNING)
     if not live.argv:
-        yield Problem("LIVE_CMD_ARGS is empty")
+        yield Problem("LIVE_CMD_ARGS is empty", hint=ITSELF, about=("LIVE_CMD_ARGS",))
     elif live.argv[0] != program:
         yield Problem(f"it begins with {excerpt(live.argv[0])}", expected=f"{program}, as the command does")
 
@@ -280,4 +280,4 @@ def live_is_fresh(probe: DriverProbe) -> Iterator[Problem]:
     probe.live_again(_full(probe))
     again = probe.live_again(Build())
     if again is not None and again.command == first.command and again.result.value != first.result.value:
-        yield Problem("an earlier live command changes this one")
+        yield Problem("an earlier live command changes this one", about=("LIVE_CMD_ARGS",))

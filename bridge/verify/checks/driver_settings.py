@@ -126,7 +126,11 @@ def nothing_stale(probe: DriverProbe) -> Iterator[Problem]:
     if not fresh:
         return
     if _grows(probe, fresh):
-        yield Problem("the second command holds the first one as well", hint="begin with an empty array")
+        yield Problem(
+            "the second command holds the first one as well",
+            hint="begin with an empty array",
+            about=("CLAUDE_CMD_ARGS",),
+        )
         return
     if _unstable(probe):
         return
@@ -136,7 +140,10 @@ def nothing_stale(probe: DriverProbe) -> Iterator[Problem]:
     if later.ok and later.value != fresh:
         words = list(later.value or [])
         left = [word for word in words if word not in fresh] or words[len(fresh) :]
-        yield Problem(f"after a command with context and session, the next one still has {excerpt(' '.join(left))}")
+        yield Problem(
+            f"after a command with context and session, the next one still has {excerpt(' '.join(left))}",
+            about=("CLAUDE_CMD_ARGS",),
+        )
 
 
 def _grows(probe: DriverProbe, first: list[str]) -> bool:

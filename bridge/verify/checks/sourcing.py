@@ -94,33 +94,6 @@ def leaves_the_shell(subject: Subject) -> Iterator[Problem]:
             )
 
 
-@static("RB011", "Sourcing prints nothing", Harm.NOISE, expected="no output")
-def silent(subject: Subject) -> Iterator[Problem]:
-    """What a script prints while it is sourced lands among what the loop prints or hands on.
-
-    Info: under a condition.
-
-    Bad:  echo "loading my driver"
-    Good: # nothing: loops say themselves what they load
-    """
-    for command in _commands(subject):
-        if not command.subshell and command.name in _PRINTS and not _goes_elsewhere(command):
-            yield Problem(
-                f"`{command.text}` prints when the script is sourced",
-                line=command.line,
-                hint="remove it, or move it into a function",
-                severity=INFO if command.conditional else None,
-            )
-
-
-def _goes_elsewhere(command: CommandFact) -> bool:
-    if command.name == "printf" and len(command.words) > 1 and command.words[1].startswith("-v"):
-        return True
-    return any(
-        re.match(r"1?>|&>", to) and not re.match(r"1?>&", to) for to in (*command.redirects, *command.around)
-    )
-
-
 @static("RB012", "Sourcing runs no commands", Harm.COSTS, expected=_DEFINITIONS)
 def runs_nothing(subject: Subject) -> Iterator[Problem]:
     """A script is also sourced to look at it: by ``doctor``, by tests, in folders where no agent shall run.
@@ -214,4 +187,4 @@ def loading_is_silent(subject: Subject) -> Iterator[Problem]:
     answer = subject.probe.loading().result
     for stream, text in (("stdout", answer.stdout), ("stderr", answer.stderr)):
         if text and not (stream == "stderr" and (answer.status or answer.trouble)):
-            yield Problem(f"sourcing it prints {excerpt(text)} on {stream}")
+            yield Problem(f"sourcing it prints {excerpt(text)} on {stream}", about=(Aspect.STDOUT,))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
 from bridge.verify.model import INFO, WARNING, Aspect, Harm
-from bridge.verify.registry import Problem, behaviour, static
+from bridge.verify.registry import Problem, behaviour
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,40 +15,6 @@ if TYPE_CHECKING:
     from bridge.verify.subject import Subject
 
 _ON = re.compile(r"(?:set -o (?:errexit|nounset|pipefail|errtrace)(?:, )?)+")
-
-
-@static(
-    "RB013",
-    "Sourcing keeps the loop's variables",
-    Harm.CHANGES_THE_LOOP,
-    expected="the value that the loop, its settings or the environment gave",
-)
-def keeps_variables(subject: Subject) -> Iterator[Problem]:
-    """The loop and its settings file have set these; whoever sets them again overrules the user.
-
-    A default that leaves a value alone is fine.
-
-    Warning: a variable of the environment.
-
-    Bad:  CLAUDE_OUTPUT_FORMAT="json"
-    Good: : "${CLAUDE_OUTPUT_FORMAT:=json}"
-    """
-    top = subject.facts.top
-    kept = {(read.name, read.line) for read in top.reads}
-    for write in top.writes:
-        entry = subject.contract.globals.get(write.name)
-        if write.subshell or write.how == "default" or (write.name, write.line) in kept:
-            continue
-        environment = write.name in ("PATH", "HOME", "LANG", "TMOUT", "CDPATH") or write.name.startswith("LC_")
-        if environment or (entry is not None and entry.role in ("setting", "derived", "environment", "controller")):
-            meaning = f": {entry.meaning}" if entry is not None else "; it belongs to the environment"
-            yield Problem(
-                f"{write.name} is set when the script is sourced{meaning}",
-                line=write.line,
-                hint=f'a default keeps it: : "${{{write.name}:=…}}"',
-                severity=WARNING if environment else None,
-                about=(write.name,),
-            )
 
 
 def _moved(subject: Subject, *aspects: Aspect) -> Iterator[tuple[Aspect, str, str]]:
@@ -73,6 +39,8 @@ def loading_leaves_options(subject: Subject) -> Iterator[Problem]:
             hint="remove set and shopt from the top level",
             about=(what,),
         )
+    if "errexit" in subject.probe.overruled():
+        yield Problem("sourcing it switches errexit off, which the loop has on", about=(Aspect.OPTIONS,))
 
 
 @behaviour("RB054", "Sourcing it keeps the working folder", Harm.CHANGES_THE_LOOP)
@@ -129,23 +97,29 @@ def loading_leaves_the_rest(subject: Subject) -> Iterator[Problem]:
         yield Problem(message, about=(what,))
 
 
+_OURS = ("PATH", "HOME", "LANG", "LC_ALL")
+
+
 @behaviour("RB060", "Sourcing it keeps the host's settings", Harm.CHANGES_THE_LOOP)
 def loading_leaves_settings(subject: Subject) -> Iterator[Problem]:
     """The settings come from the person who runs the loop. A script that assigns one while it is loaded
-    overrules the settings file without anybody noticing.
+    overrules the settings file without anybody noticing. A default that leaves a value alone is fine.
 
-    Info: a variable of the environment.
+    Warning: of the environment, and what was in it is lost.
+    Info: another variable of the environment, or more of the same.
 
-    Bad:  CLAUDE_USE_CONTINUE="true"
-    Good: [[ "${CLAUDE_USE_CONTINUE:-}" == "true" ]]    # read it, in the hook
+    Bad:  CLAUDE_OUTPUT_FORMAT="json"
+    Good: : "${CLAUDE_OUTPUT_FORMAT:=json}"
     """
     _, before, after = subject.probe.loading()
     if before is None or after is None:
         return
-    for name in before.host_changes(after):
+    overruled = subject.probe.overruled() & subject.contract.globals.keys()
+    for name in sorted({*before.host_changes(after), *overruled}):
         environment = name in ("PATH", "HOME", "OS", "OSTYPE", "LOCALAPPDATA", "LANG", "LC_ALL", "TMPDIR")
         yield Problem(
             f"sourcing it changes {name}, which belongs to the host",
-            severity=INFO if environment else None,
+            hint="" if environment else f'a default keeps it: : "${{{name}:=…}}"',
+            severity=None if not environment else WARNING if name in _OURS and before.loses(after, name) else INFO,
             about=(name,),
         )

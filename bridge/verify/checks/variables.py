@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.scripts.contract import driver_contract
 from bridge.verify.checks import distinct
-from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Harm
+from bridge.verify.model import ERROR, INFO, Harm
 from bridge.verify.registry import CannotTell, Problem, driver, static
 
 if TYPE_CHECKING:
@@ -108,54 +108,6 @@ def _left_by_loading(subject: Subject) -> Iterator[Problem]:
             hint=f"unset -v {write.name} behind the loop",
             about=(write.name,),
         )
-
-
-@static("RB021", "Hooks write no globals of others", Harm.CHANGES_THE_LOOP)
-def no_foreign(subject: Subject) -> Iterator[Problem]:
-    """Settings belong to the user, and each array to one hook. Writing another's changes what comes next.
-
-    Writing a copy that is declared local is fine, and so is a default: ``${CLAUDE_OUTPUT_FORMAT:=json}``.
-
-    Warning: in a hook that runs in a subshell, or of the environment.
-    Info: it is put back.
-
-    Bad:
-        driver_build_command() {
-            CLAUDE_USE_CONTINUE="false"
-            IFS=,
-    Good:
-        driver_build_command() {
-            local continue_session="$CLAUDE_USE_CONTINUE" IFS=,
-    """
-    foreign = (
-        (hook, writes, write) for hook, writes in _written(subject) for write in _foreign(subject, hook, writes)
-    )
-    for name, writes, write in distinct(foreign, lambda each: (each[2].name, each[2].line)):
-        hook, entry = subject.contract.hooks[name], subject.contract.globals.get(write.name)
-        mild = hook.subshell or (entry.role == "environment" if entry is not None else write.name != "IFS")
-        restored = write.name == "IFS" and sum(other.name == "IFS" for other in writes) > 1
-        owners = ", ".join(entry.written_by) if entry is not None else ""
-        yield Problem(
-            f"{write.function} writes {write.name}; it {f'belongs to {owners}' if owners else 'is not its own'}",
-            line=write.line,
-            hook=name,
-            expected=f"writes {', '.join(hook.writes)} only" if hook.writes else "writes no globals",
-            hint=f"local {write.name}, or another name",
-            severity=INFO if restored else WARNING if mild else None,
-            about=(Aspect.IFS if write.name == "IFS" else write.name,),
-        )
-
-
-def _foreign(subject: Subject, hook: str, writes: list[Write]) -> Iterator[Write]:
-    for write in writes:
-        entry = subject.contract.globals.get(write.name)
-        of_others = (
-            entry is not None
-            and entry.role != "convention"
-            and write.name not in subject.contract.hooks[hook].writes
-        )
-        if (of_others or _of_the_shell(write.name)) and write.how != "default":
-            yield write
 
 
 @static(

@@ -51,7 +51,6 @@ def examine(
     """Compare a script, by its path or name, with the CLI that is installed.
 
     Args:
-        env: the environment; default: this process's own.
         run: also run the CLI, in namespaces, against a scripted model server.
 
     Raises:

@@ -17,8 +17,6 @@ class Write(NamedTuple):
     """A place where a variable is set (or unset).
 
     subshell: in a pipeline, ``( )``, ``$( )`` or background job: it is gone right afterwards.
-    appends: with ``+=``.
-    empty: the value is empty: ``x=``, ``x=""``, ``x=()``.
     function: where it stands; empty at the top level.
     """
 
@@ -26,8 +24,6 @@ class Write(NamedTuple):
     line: int
     how: How
     subshell: bool = False
-    appends: bool = False
-    empty: bool = False
     function: str = ""
 
 
@@ -129,9 +125,7 @@ class FunctionFacts:
     texts: set[str] = field(default_factory=set)
     firsts: list[FirstOnly] = field(default_factory=list)
 
-    def write(
-        self, name: str, line: int, how: How, context: Context, *, appends: bool = False, empty: bool = False
-    ) -> None:
+    def write(self, name: str, line: int, how: How, context: Context) -> None:
         """Note that a variable is set, if it is none of the function's own."""
         if name in self.references:
             target = self.references[name]
@@ -142,9 +136,7 @@ class FunctionFacts:
         elif name in self.local or not NAME.match(name):
             return
         lost = context.subshell or self.subshell
-        self.writes.append(
-            Write(name=name, line=line, how=how, subshell=lost, appends=appends, empty=empty, function=self.name)
-        )
+        self.writes.append(Write(name=name, line=line, how=how, subshell=lost, function=self.name))
 
     def read(self, name: str, line: int, *, defaulted: bool = False) -> None:
         """Note that a variable is used, if it is none of the function's own."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify.facts.model import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bridge.verify.facts.model import CommandFact, Facts
 
 _TARGET = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[.*\])?\Z", re.DOTALL)
@@ -212,47 +210,7 @@ def _parsed(words: tuple[str, ...]) -> _Call:
     return _Call(frozenset(flags), "" if from_file else program, tuple(operands[1:]))
 
 
-Target = Literal["kept", "discarded", "stdout", "file"]
 """kept: it goes where the caller's stderr goes, or through a filter."""
-
-_FORM = re.compile(r"(?P<fd>\d*|&)(?P<operator>>>|>\||>&|>|<&|<>|<)\s*(?P<to>[\s\S]*)\Z")
-
-
-def stderr_of(redirects: Iterable[str]) -> Target:
-    """Where stderr ends up; `redirects` from the inside out, those of one command in their order."""
-    stdout: Target | Literal["open"] = "open"
-    stderr: Target | Literal["open"] = "open"
-    for redirect in redirects:
-        match = _FORM.match(redirect.strip())
-        if match is None or match["operator"].startswith("<"):
-            continue
-        target = _target(match["to"])
-        duplicates = match["operator"] == ">&" and match["fd"] != "&"
-        if match["fd"] == "&" or (duplicates and match["fd"] == "" and not re.match(r"\d|-", match["to"])):
-            stdout, stderr = _first(stdout, target), _first(stderr, target)
-        elif match["fd"] == "2":
-            if duplicates and match["to"] == "1":
-                target = "stdout" if stdout == "open" else stdout
-            stderr = _first(stderr, target)
-        elif match["fd"] in ("", "1"):
-            stdout = _first(stdout, "kept" if duplicates else target)
-    return "kept" if stderr == "open" else stderr
-
-
-def _first(known: Target | Literal["open"], target: Target) -> Target:
-    return target if known == "open" else known
-
-
-def _target(to: str) -> Target:
-    if to.strip("\"'") in ("/dev/null", "-"):
-        return "discarded"
-    if to.startswith(">("):
-        inside = to[2:-1]
-        nowhere = re.search(r"/dev/null", inside) and not re.search(r">&\s*2|/dev/stderr|/dev/tty", inside)
-        return "discarded" if nowhere else "kept"
-    if re.match(r"\d+-?\Z|\$", to) and not to.startswith("$"):
-        return "kept"
-    return "kept" if to.strip("\"'") in ("/dev/stderr", "/dev/tty") else "file"
 
 
 _ASSIGNED = r"^{name}=(\"[^\"$`\\]*\"|'[^']*'|[\w./+:@%-]*)[ \t]*(?:#.*)?$"

@@ -146,10 +146,7 @@ class _Commands(Expressions):
             how = "element"
             self._children(name, context)
             name = name.child_by_field_name("name") or name
-        content = "" if value is None else text(value).strip()
-        appends = any(child.type == "+=" for child in node.children)
-        empty = content in ("", '""', "''") or (how == "array" and not content.strip("() \t\n"))
-        self.scope.write(text(name), self._line(node), how, context, appends=appends, empty=empty)
+        self.scope.write(text(name), self._line(node), how, context)
 
     def _holds(self, node: Node) -> None:
         """Note whether an assignment gives several elements, or a text."""

@@ -33,15 +33,16 @@ def for_bash(syntax: Syntax, _finding: Finding) -> list[Edit] | None:
     return [syntax.replaced(0, len(line), "#!/usr/bin/env bash")]
 
 
-def with_errors(syntax: Syntax, finding: Finding) -> list[Edit] | None:
-    """The redirection of agent_invoke's errors to /dev/null, taken away."""
+def with_errors(syntax: Syntax, _finding: Finding) -> list[Edit] | None:
+    """The redirection of the CLI's errors to /dev/null, taken away where agent_invoke runs it."""
     node = syntax.function("agent_invoke")
     if node is None:
         return None
     found = [
         redirect
         for redirect in within(node, "file_redirect")
-        if redirect.start_point[0] + 1 == finding.line and re.fullmatch(r"2> ?/dev/null", text(redirect))
+        if re.fullmatch(r"2> ?/dev/null", text(redirect))
+        and b"AGENT_CLI" in ((redirect.parent or node).text or b"")
     ]
     if len(found) != 1:
         return None
@@ -131,15 +132,13 @@ _RESET = Recipe("reset the array first", variables.reset_first)
 RECIPES: dict[str, Recipe] = {
     "RB002": Recipe("name bash in the first line", for_bash),
     "RB020": Recipe("declare {about} local", variables.declared_local),
-    "RB021": _LOCAL_IFS,
-    "RB024": _RESET,
     "RB030": Recipe("return from the hook", returning),
     "RB042": _UNBUFFERED,
-    "RB043": Recipe("let errors be seen", with_errors),
     "RB061": _LOCAL_IFS,
     "RB110": Recipe("resume only where that is wanted", only_when_resumed),
     "RB112": _RESET,
     "RB133": _RESET,
+    "RB173": Recipe("let errors be seen", with_errors),
     "RB182": _UNBUFFERED,
 }
 """By the code of the check. Where a mend is more than one change, `bridge.verify.hints` says what to do."""

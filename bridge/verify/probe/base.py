@@ -51,6 +51,14 @@ _ASKED_FOR = re.compile(r"""(?:command\s+-[vV]|type\s+-[pPt]+|which|hash)\s+["']
 _HEAD = re.compile(r"^(?=(?:function )?[^\s()]+ \(\) *$)", re.MULTILINE)
 """In front of each function that ``declare -f`` prints."""
 _NAME = re.compile(r"(?:function )?([^\s()]+) \(\)")
+_OTHERWISE = {
+    "CLAUDE_OUTPUT_FORMAT": "text",
+    "CLAUDE_PERMISSION_MODE": "plan",
+    "CLAUDE_ALLOWED_TOOLS": "Read",
+    "CLAUDE_USE_CONTINUE": "false",
+    "CONTEXT_WARN_PCT": "71",
+}
+"""Settings of loops as few have them."""
 _P = TypeVar("_P", bound="Probe")
 _T = TypeVar("_T")
 
@@ -139,6 +147,26 @@ class Probe(Bench):
         with contextlib.suppress(HookError):
             shell.call("eval", f"PATH={quote(self.scratch.path)}; hash -r")
         return Loading(result, before, after)
+
+    @once
+    def overruled(self) -> set[str]:
+        """What sourcing it takes from a loop that has it otherwise than most: settings, and ``errexit``.
+
+        A setting that is set to the value that it has anyway shows in such a loop alone.
+        """
+        names, given = zip(*_OTHERWISE.items(), strict=True)
+        before = "\n".join(f"{name}={quote(value)}" for name, value in _OTHERWISE.items())
+        told = " ".join(f'"${{{name}-}}"' for name in names)
+        code = (
+            f"{before}\nset -e\n. {quote(self.script)} >/dev/null 2>&1 || :\nbuiltin printf '%s\\0' \"$-\" {told}"
+        )
+        out = self.run([self.bash, "--noprofile", "--norc", "-c", code]).out.decode(errors="replace")
+        flags, *values = out.split("\0")[:-1] or [""]
+        if len(values) != len(names):
+            return set()  # it doesn't return, which is told by others
+        return {name for name, old, new in zip(names, given, values, strict=True) if old != new} | (
+            set() if "e" in flags else {"errexit"}
+        )
 
     @property
     def shell(self) -> Shell:

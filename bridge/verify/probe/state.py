@@ -146,6 +146,10 @@ class ShellState(NamedTuple):
         before, after = _declared(self.host), _declared(later.host)
         return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
 
+    def loses(self, later: ShellState, name: str) -> bool:
+        """Whether the value of a variable of the host is no longer in what it is given."""
+        return _declared(self.host).get(name, "").strip('"') not in _declared(later.host).get(name, "")
+
 
 def _declared(text: str) -> dict[str, str]:
     found: dict[str, str] = {}

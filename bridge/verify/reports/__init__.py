@@ -87,7 +87,6 @@ FORMATS: dict[str, Format] = {
     "text": Format("for people", "people.TextReport"),
     "json": Format("one document, see schema.json", "documents.JsonReport"),
     "ndjson": Format("one event per line, while it happens", "documents.NdjsonReport"),
-    "tap": Format("Test Anything Protocol 14", "ci.TapReport"),
     "github": Format("annotations of a GitHub workflow", "ci.GithubReport"),
     "markdown": Format("capability matrix and findings, for a job summary", "people.MarkdownReport"),
     "junit": Format("JUnit XML, for CI servers", "ci.JunitReport"),

@@ -1,8 +1,7 @@
-"""For CI servers: annotations of GitHub, JUnit XML, Test Anything Protocol, and LCOV for what shows coverage."""
+"""For CI servers: annotations of GitHub, JUnit XML, and LCOV for what shows coverage."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from bridge.base.wording import plural
@@ -130,77 +129,6 @@ def _text(text: str) -> str:
 
 def _attribute(text: str) -> str:
     return f'"{printable(text).translate(_ATTRIBUTE)}"'
-
-
-class TapReport(Report):
-    r"""Version 14 of the protocol: points are written when their script is done, the plan at the end.
-
-    A point that does not make the run fail (warnings without --strict, what was not judged) is ``not ok``
-    with ``TODO``, which harnesses show and do not count; so a harness and the exit code say the same. In a
-    description ``#`` would start a directive, and readers of version 13 don't know the escape for it: ``\x23``.
-    """
-
-    def __init__(self, out: TextIO, options: ReportOptions) -> None:
-        super().__init__(out, options)
-        self._points = 0
-
-    def begin(self) -> None:
-        self._out.write("TAP version 14\n")
-
-    def script(self, script: ScriptFinished) -> None:
-        if not script.results:
-            self._out.write(f"# {_escaped(shown(script.path))}: no check applies ({script.kind})\n")
-        for result in script.results:
-            self._point(label(script), result)
-
-    def end(self, run: RunFinished) -> None:
-        self._out.write(f"1..{self._points}\n" + f"# {run.unknown} not judged\n" * bool(run.unknown))
-
-    def _point(self, script: str, result: CheckResult) -> None:
-        self._points += 1
-        bad = result.outcome in (CheckOutcome.FAILED, CheckOutcome.UNKNOWN)
-        directive = ""
-        if result.outcome is CheckOutcome.SKIPPED:
-            directive = f" # SKIP {_escaped(result.reason)}".rstrip()
-        elif bad and not fails(result, strict=self._options.strict):
-            why = unjudged(result) if result.outcome is CheckOutcome.UNKNOWN else _worst(result)
-            directive = f" # TODO {_escaped(why)}".rstrip()
-        about = _escaped(f"{script} {result.code} {result.title}")
-        self._out.write(f"{'not ok' if bad else 'ok'} {self._points} - {about}{directive}\n")
-        if result.findings:
-            lines = [line for finding in result.findings for line in _yaml(finding)]
-            self._out.write("".join(f"  {line}\n" for line in ("---", "findings:", *lines, "...")))
-        if result.findings and (why := unjudged(result)):
-            self._out.write(f"# {_escaped(f'{result.code} {why}')}\n")
-
-
-def _yaml(finding: Finding) -> Iterator[str]:
-    fields = {
-        "message": finding.message,
-        "severity": finding.severity.value,
-        "file": shown(finding.path),
-        "line": finding.line,
-        "hook": finding.hook,
-        "expected": finding.expected,
-        "also": "\n".join(finding.evidence),
-        "hint": finding.hint,
-        "mend": finding.fix.title if finding.fix else "",
-    }
-    mark = "-"
-    for name, value in fields.items():
-        if value:
-            # A JSON string in ASCII is a double-quoted YAML string, whatever it holds.
-            yield f"  {mark} {name}: {json.dumps(printable(value) if isinstance(value, str) else value)}"
-            mark = " "
-
-
-def _worst(result: CheckResult) -> str:
-    severities = {finding.severity for finding in result.findings}
-    return next(severity.value for severity in Severity if severity in severities)
-
-
-def _escaped(text: str) -> str:
-    return " ".join(printable(text).split()).replace("#", "\\x23")
 
 
 class LcovReport(Report):
