@@ -17,6 +17,7 @@ from bridge.loop.engine import runs
 from bridge.loop.engine.aside import Aside
 from bridge.loop.engine.events import (
     CheckEnded,
+    CheckProgress,
     CheckStarted,
     ReviewEnded,
     ReviewStarted,
@@ -181,6 +182,8 @@ class ActiveRun:
     def follow(self, event: LoopEvent) -> None:
         """Say of a check or a review that it is under way, and when it is over."""
         match event:
+            case CheckProgress():
+                self.renew()
             case CheckStarted():
                 self._looks("check", event.command)
             case ReviewTurnStarted():
