@@ -48,10 +48,6 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=LoopState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
-T = TypeVar("T")
-
-_SLICE = 1.0
-"""Seconds between two events while the loop waits."""
 
 
 def run_loop(

@@ -36,7 +36,7 @@ from bridge.loop.turn.tool import (
 from bridge.loop.turn.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -387,13 +387,12 @@ _CLOCK_LAG = 20_000_000
 """Nanoseconds by which the file system's clock may be behind ours."""
 
 
-def wrote_since(project: Path, since_ns: int, *, pruned: Collection[str] = PRUNED) -> bool:
+def wrote_since(project: Path, since_ns: int) -> bool:
     """Say whether a regular file of the project was modified at or after a time.
 
     Args:
-        project: the folder to search; folders of `pruned` at its top are left out.
+        project: the folder to search; folders of `PRUNED` at its top are left out.
         since_ns: nanoseconds since the epoch.
-        pruned: see there.
     """
     top = str(project)
     folders = [top]
@@ -401,7 +400,7 @@ def wrote_since(project: Path, since_ns: int, *, pruned: Collection[str] = PRUNE
         folder = folders.pop()
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                if folder == top and entry.name in pruned:
+                if folder == top and entry.name in PRUNED:
                     continue
                 with suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
