@@ -47,7 +47,6 @@ class ActiveRun:
 
     Args:
         folder: the folder of the loop's state; made if need be.
-        project: the project's folder.
         command: the command line, for whoever finds the lock held.
         tool: what it runs, such as ``driver codex``.
         others: folders of state that loops of other kinds would hold in the same project.

@@ -46,7 +46,6 @@ class LoopContext(Generic[S]):
         settings: how it is run.
         active: holds the project.
         state: where it begins.
-        clock: the time.
 
     Attributes:
         tool: runs the next turn.

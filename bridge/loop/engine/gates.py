@@ -41,7 +41,6 @@ class Gates:
     """Those of one run.
 
     Args:
-        settings: of the loop.
         logs: the folder of its logs.
         reviewer: has another tool look, behind a check that succeeds; None: nobody does.
 
@@ -70,9 +69,7 @@ class Gates:
         """Say whether to look.
 
         Args:
-            decision: of the loop.
             outcome: of the turn just before; None: there was none.
-            iteration: its number.
         """
         if self._settings.gates is None or self._unheard(outcome):
             return False

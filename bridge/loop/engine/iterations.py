@@ -49,9 +49,7 @@ class Iterations(Generic[S, O]):
     """Those of one run.
 
     Args:
-        loop: the run.
         stages: in the order in which they are asked.
-        policy: decides.
     """
 
     def __init__(self, loop: LoopContext[S], stages: Sequence[Stage], policy: Policy[S, O]) -> None:

@@ -54,8 +54,6 @@ class Reviewer:
     Args:
         settings: of the loop, with the review that is wanted.
         folder: of the loop's state. logs: of its logs.
-        repository: of the project.
-        now: the time.
 
     Attributes:
         base: the commit up to which all was reviewed; '': none.

@@ -91,8 +91,6 @@ def build_command(
     """Let a driver build the command of one turn.
 
     Args:
-        driver: the driver.
-        settings: of the turns.
         prompt: the prompt file, as the driver gets to see it.
         context: all that the agent is told beside its prompt; reviews and warnings too, since drivers know no
             other place for it (an option behind the prompt is refused by most CLIs, trap T8).
@@ -147,7 +145,6 @@ class DriverTool:
 
     Args:
         driver: builds the commands.
-        settings: of the turns.
         name: such as ``driver codex``; the model that is asked for stands behind it.
     """
 

@@ -37,9 +37,6 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
     """The handler of one run of the loop.
 
     Args:
-        folder: the loop's folder.
-        settings: of the project.
-        loop: the same for the loop.
         driver: name of the driver, for metrics.
         on_log: is given each line of ``ralph.log`` with its level.
         now: the time, in seconds since the epoch.

@@ -132,8 +132,6 @@ class _Reading(DriverTool):
     """A tool's driver, with its list of tools cut to those that read, where it has one.
 
     Args:
-        tool: of the loop.
-        loop: its settings.
         usual: the list of tools that the loop's own turns have.
     """
 
