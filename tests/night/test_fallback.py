@@ -316,8 +316,11 @@ def test_a_review_is_not_ended_for_writing_nothing(make_project: MakeProject) ->
     night = make_project("bmalph")
     night.write("bin/codex", "#!/bin/bash\n[ \"$1\" = --version ] && exit\nsleep 1; echo 'NO ISSUES FOUND'\n")
     night.turns(otherwise="touched; " + night.example.done)
-    env = {"_HEARTBEAT_TIMEOUT_SECS_OVERRIDE": "0.5", "RALPH_BRIDGE_HEARTBEAT_SECONDS": "0.1"}
-    loop = night.start("--review", "driver:codex", "--max-iterations", "6", **env)
+    loop = night.start(
+        *("--review", "driver:codex", "--max-iterations", "6"),
+        _HEARTBEAT_TIMEOUT_SECS_OVERRIDE="0.5",
+        RALPH_BRIDGE_HEARTBEAT_SECONDS="0.1",
+    )
     assert loop.finished() == 0, loop.said
     assert loop.said.count("no issues found") == 1, loop.said
 
