@@ -312,6 +312,19 @@ def test_each_loop_of_a_swarm_has_them(make_project: MakeProject) -> None:
     assert said == ["driver claude-code", "driver codex"], done.stdout
 
 
+def test_a_review_is_not_ended_for_writing_nothing(make_project: MakeProject) -> None:
+    night = make_project("bmalph")
+    night.write("bin/codex", "#!/bin/bash\n[ \"$1\" = --version ] && exit\nsleep 1; echo 'NO ISSUES FOUND'\n")
+    night.turns(otherwise="touched; " + night.example.done)
+    loop = night.start(
+        *("--review", "driver:codex", "--max-iterations", "6"),
+        _HEARTBEAT_TIMEOUT_SECS_OVERRIDE="0.5",
+        RALPH_BRIDGE_HEARTBEAT_SECONDS="0.1",
+    )
+    assert loop.finished() == 0, loop.said
+    assert loop.said.count("no issues found") == 1, loop.said
+
+
 def test_bmalphs_own_review_is_its_own_tools_and_has_its_model(make_project: MakeProject) -> None:
     """Behind a turn of another tool there is none, and the log says so."""
     night = make_project("bmalph")

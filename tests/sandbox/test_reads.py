@@ -20,6 +20,7 @@ from tests.sandbox.boxes import make_place
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.examples import MakeProject
     from tests.sandbox.boxes import Place
 
 pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
@@ -228,6 +229,18 @@ def test_a_prompt_or_plan_that_leads_out_of_the_project_is_refused(project: Proj
     assert done.returncode == 4, done.stderr
     assert f"{name} is not used: it is a symbolic link that leads out of" in done.stderr
     assert not (project.folder / "asked").exists()
+
+
+def test_a_prompt_of_bmalphs_own_review_that_leads_out_of_the_project_is_refused(make_project: MakeProject) -> None:
+    loop = make_project("bmalph")
+    (loop.path.parent / "notes").write_text("OTHER-SECRET\n")
+    (loop.path / ".ralph/REVIEW_PROMPT.md").symlink_to("../../notes")
+    loop.turns(otherwise='printf "%s\\n" "$@" >> "$kept/all"; work')
+    words = ("--sandbox", "bwrap", "--sandbox-write", str(loop.kept), "--max-iterations", "2")
+    run = loop.start(*words, REVIEW_MODE="enhanced", REVIEW_INTERVAL="1", RALPH_BRIDGE_SANDBOX="")
+    run.finished()
+    assert "REVIEW_PROMPT.md is not used: it is a symbolic link that leads out of" in run.said, run.said
+    assert "OTHER-SECRET" not in (loop.kept / "all").read_text()
 
 
 def test_a_plan_that_a_turn_makes_a_link_ends_the_loop(project: Project) -> None:

@@ -17,6 +17,7 @@ from bridge.loop.engine import runs
 from bridge.loop.engine.aside import Aside
 from bridge.loop.engine.events import (
     CheckEnded,
+    CheckProgress,
     CheckStarted,
     ReviewEnded,
     ReviewStarted,
@@ -46,7 +47,6 @@ class ActiveRun:
 
     Args:
         folder: the folder of the loop's state; made if need be.
-        project: the project's folder.
         command: the command line, for whoever finds the lock held.
         tool: what it runs, such as ``driver codex``.
         others: folders of state that loops of other kinds would hold in the same project.
@@ -181,6 +181,8 @@ class ActiveRun:
     def follow(self, event: LoopEvent) -> None:
         """Say of a check or a review that it is under way, and when it is over."""
         match event:
+            case CheckProgress():
+                self.renew()
             case CheckStarted():
                 self._looks("check", event.command)
             case ReviewTurnStarted():

@@ -34,7 +34,6 @@ class Aside:
     """The files that are aside in one project. Whoever calls this holds the project's lock.
 
     Args:
-        project: the project's folder.
         state: the folder of the loop's state.
     """
 

@@ -171,7 +171,6 @@ class Tally:
         """Count a turn; return its record with what it used.
 
         Args:
-            record: the turn's.
             usage: what the tool says; None: nothing. Of a count that grows over a whole session (codex), only what
                 has been added since the session's last turn is this turn's.
             now: local time, with its zone.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,6 +15,7 @@ from bridge.loop.engine.observers import Observers, RunFacts
 from bridge.loop.engine.policy import Moment
 from bridge.loop.engine.records import TurnRecord, begun
 from bridge.loop.engine.state import LoopState
+from bridge.loop.turn.tool import mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -46,7 +46,6 @@ class LoopContext(Generic[S]):
         settings: how it is run.
         active: holds the project.
         state: where it begins.
-        clock: the time.
 
     Attributes:
         tool: runs the next turn.
@@ -159,14 +158,7 @@ class LoopContext(Generic[S]):
 
     def through(self, events: Generator[LoopEvent | str, None, T]) -> Generator[LoopEvent, None, T]:
         """Tell of what comes, and give what is returned."""
-        with closing(events):
-            while True:
-                try:
-                    event = next(events)
-                except StopIteration as stop:
-                    result: T = stop.value
-                    return result
-                yield from self.tell(event)
+        return mapped(events, self.tell)
 
     def tell_all(self, events: Iterable[LoopEvent | str]) -> Generator[LoopEvent, None, None]:
         for event in events:

@@ -335,7 +335,6 @@ class Crew:
 
         Args:
             name: of its tool.
-            outcome: what it came to.
             now: seconds since the epoch.
             own_session: that of the loop's own tool, which no other's turn ends.
             cli: the program that was run.

@@ -54,7 +54,6 @@ def findings_in(words: str, is_file: Callable[[str], bool]) -> tuple[Finding, ..
     Bullets, numbers and Markdown around a finding are passed over; one counts only where there is such a file.
 
     Args:
-        words: the message.
         is_file: whether a path, relative to the project, is one of its files, or was.
 
     >>> findings_in("1. `a.py:3`: too late\\nb.py:1 isn't there", "a.py".__eq__)

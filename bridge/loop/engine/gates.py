@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +19,10 @@ from bridge.loop.engine.policy import NOT_DONE, Verdict
 from bridge.loop.engine.settings import Gating
 from bridge.loop.turn.check import run_check
 from bridge.loop.turn.logs import MB, bound_logs, new_log
+from bridge.loop.turn.tool import mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
@@ -41,7 +41,6 @@ class Gates:
     """Those of one run.
 
     Args:
-        settings: of the loop.
         logs: the folder of its logs.
         reviewer: has another tool look, behind a check that succeeds; None: nobody does.
 
@@ -70,9 +69,7 @@ class Gates:
         """Say whether to look.
 
         Args:
-            decision: of the loop.
             outcome: of the turn just before; None: there was none.
-            iteration: its number.
         """
         if self._settings.gates is None or self._unheard(outcome):
             return False
@@ -137,36 +134,17 @@ class Gates:
             return
         left = asked.left()
         cut = left is not None and left < wanted.seconds
-        bound_logs(self._logs, _LOG, _LOGS_BYTES, lambda _line: None)
-        log = new_log(self._logs, f"check_{number:04d}")
-        yield CheckStarted(number, wanted.check, log)
-        running = run_check(
+        ended = yield from check(
             wanted.check,
-            settings.project,
-            log,
-            env=settings.environment,
+            number,
+            settings,
+            self._logs,
             seconds=left if left is not None and cut else wanted.seconds,
             late="was ended: the loop's minutes are over" if cut else "",
-            box=settings.box,
-            graces=settings.graces,
-            log_bytes=settings.turn_log_bytes,
         )
-        began = told = time.monotonic()
-        last = b""
-        with closing(running):
-            while True:
-                try:
-                    last = next(running).strip() or last
-                except StopIteration as stop:
-                    checked: Checked = stop.value
-                    break
-                if (now := time.monotonic()) - told >= _EVERY:
-                    told = now
-                    yield CheckProgress(number, now - began, one_line(last[-300:].decode("utf-8", "replace")))
-        shown = one_line(wanted.check, 80)
+        shown, checked = one_line(wanted.check, 80), ended.checked
         self.failing = f"the check `{shown}` fails: it {checked.why}" if checked.why else ""
         self.words = _words(shown, checked) if checked.why else ""
-        yield CheckEnded(number, wanted.check, log, checked)
 
     # -- the review ------------------------------------------------------------------------------------
 
@@ -254,6 +232,48 @@ class Asked(NamedTuple):
     capped: Callable[[], str]
     on_start: Callable[[int | None], None]
     exports: Callable[[], Mapping[str, str]]
+
+
+def check(
+    command: str,
+    number: int,
+    settings: LoopSettings,
+    logs: Path,
+    *,
+    seconds: float,
+    late: str = "",
+    interpreter: str = "/bin/sh",
+) -> Generator[LoopEvent, None, CheckEnded]:
+    """Run a check behind iteration `number`, with a log of its own in `logs`, and tell of it; the rest as for
+    :func:`bridge.loop.turn.check.run_check`."""
+    bound_logs(logs, _LOG, _LOGS_BYTES, lambda _line: None)
+    log = new_log(logs, f"check_{number:04d}")
+    yield CheckStarted(number, command, log)
+    running = run_check(
+        command,
+        settings.project,
+        log,
+        env=settings.environment,
+        seconds=seconds,
+        late=late,
+        interpreter=interpreter,
+        box=settings.box,
+        graces=settings.graces,
+        log_bytes=settings.turn_log_bytes,
+    )
+    began = reported = time.monotonic()
+    last = b""
+
+    def progress(line: bytes) -> Iterator[LoopEvent]:
+        nonlocal last, reported
+        last = line.strip() or last
+        if (now := time.monotonic()) - reported >= _EVERY:
+            reported = now
+            yield CheckProgress(number, now - began, one_line(last[-300:].decode("utf-8", "replace")))
+
+    ended = CheckEnded(number, command, log, (yield from mapped(running, progress)))
+    yield ended
+    return ended
 
 
 def _words(command: str, checked: Checked) -> str:

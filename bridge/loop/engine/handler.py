@@ -137,7 +137,9 @@ class TurnHandler(ABC, Generic[S, O]):
     @abstractmethod
     def take_in(self, state: S, turn: Turn) -> O: ...
 
-    def check(self, outcome: O, turn: Turn) -> O:  # noqa: ARG002
+    def check(self, outcome: O, turn: Turn) -> Generator[LoopEvent, None, O]:  # noqa: ARG002
+        """Hold a turn against what the setup itself asks of it."""
+        yield from ()
         return outcome
 
     def keep(self, state: S, outcome: O, decision: Decision) -> Iterable[str]:  # noqa: ARG002

@@ -6,7 +6,6 @@ import itertools
 import os
 import time
 from collections import deque
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -27,21 +26,20 @@ from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.engine.runs import Pause
 from bridge.loop.engine.stages.stage import TurnReport, each_of
 from bridge.loop.engine.state import LoopState
-from bridge.loop.turn.tool import Command, CommandBuilt, run_turn
+from bridge.loop.turn.tool import Command, CommandBuilt, mapped, run_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from bridge.loop.engine.context import LoopContext
     from bridge.loop.engine.handler import TurnHandler
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Policy
     from bridge.loop.engine.stages.stage import Stage
-    from bridge.loop.turn.tool import TurnRequest, TurnResult
+    from bridge.loop.turn.tool import Event, TurnRequest, TurnResult
 
 S = TypeVar("S", bound=LoopState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
-T = TypeVar("T")
 
 _SLICE = 1.0
 """Seconds between two events while the loop waits."""
@@ -51,9 +49,7 @@ class Iterations(Generic[S, O]):
     """Those of one run.
 
     Args:
-        loop: the run.
         stages: in the order in which they are asked.
-        policy: decides.
     """
 
     def __init__(self, loop: LoopContext[S], stages: Sequence[Stage], policy: Policy[S, O]) -> None:
@@ -148,7 +144,11 @@ class Iterations(Generic[S, O]):
             raise result.left
         if not result.shown and (words := answer_of(outcome)):
             yield from loop.tell(OutputText(request.number, words))
-        real = self.handler.check(outcome, turn)
+        try:
+            real = yield from loop.through(self.handler.check(outcome, turn))
+        except BaseException:  # what the turn was is known
+            loop.counted(turn, outcome, loop.clock.monotonic() - began, loop.now())
+            raise
         cli = os.path.basename(command.argv[0]) if command.argv else loop.tool.name
         report = TurnReport(turn=turn, real=real, cli=cli, seconds=loop.clock.monotonic() - began)
         return (yield from self._judged(report, real))
@@ -205,19 +205,18 @@ class Iterations(Generic[S, O]):
         self, request: TurnRequest, plan: Plan | None
     ) -> Generator[LoopEvent, None, tuple[Command, TurnResult]]:
         command = Command()
-        events = run_turn(self.loop.tool, request)
-        with closing(events):
-            while True:
-                try:
-                    event = next(events)
-                except StopIteration as stop:
-                    return command, stop.value
-                if isinstance(event, CommandBuilt):
-                    command = event.command
-                    event = self._started(request, command, plan)
-                elif isinstance(event, RunProgress):
-                    self.loop.active.renew()
-                yield from self.loop.tell(event)
+
+        def told(event: Event) -> Iterable[LoopEvent]:
+            nonlocal command
+            if isinstance(event, CommandBuilt):
+                command = event.command
+                event = self._started(request, command, plan)
+            elif isinstance(event, RunProgress):
+                self.loop.active.renew()
+            return self.loop.tell(event)
+
+        result = yield from mapped(run_turn(self.loop.tool, request), told)
+        return command, result
 
     def _started(self, request: TurnRequest, command: Command, plan: Plan | None) -> IterationStarted:
         output = request.logs.for_people

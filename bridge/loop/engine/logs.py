@@ -50,7 +50,6 @@ def log_line(path: Path, level: Level, message: str, now: float, *, max_bytes: i
         path: the log; its folder is made if need be.
         level: as in the original.
         message: control characters become blanks: readers take the log line by line.
-        now: the time.
         max_bytes: size at which the file is put aside as ``NAME.1`` first; 0: never.
         keep: how many of those there are.
     """
@@ -91,7 +90,6 @@ class LiveLog:
     """What the tool says while it says it: one file, begun anew with each turn, that ``watch`` follows.
 
     Args:
-        path: the file.
         now: the time, in seconds since the epoch.
         max_bytes: at that size it is begun anew within a turn, too.
     """

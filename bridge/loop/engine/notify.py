@@ -80,7 +80,6 @@ def read_notify(env: Mapping[str, str], addresses: Sequence[str] = (), on: str |
     """Say whom to tell: as given, else as the environment says.
 
     Args:
-        env: the environment.
         addresses: commands and URLs; ``@FILE`` stands for the lines of a file.
         on: kinds, separated by commas.
 

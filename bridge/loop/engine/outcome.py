@@ -170,7 +170,6 @@ def build_outcome(
         kind: Outcome, or what a setup has made of it.
         result: what the tool did.
         request: what it was asked.
-        now: the time.
         changes: what git saw, or None.
         plans: the fix plan before and after the turn.
         promise: the completion promise to look for, or None.

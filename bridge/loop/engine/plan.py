@@ -119,7 +119,6 @@ def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
     """Give what a plan asks for, item by item. An open box below a ticked one is an item of its own.
 
     Args:
-        text: the plan.
         wide: boxes are those of Wiggum mode.
 
     >>> [(each.title, each.line, each.end) for each in plan_items("- [ ] one\\n  - [ ] a\\n- [ ] two\\n")]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from bridge.base.files import usable, write_atomic
 from bridge.base.wording import one_line, tame
@@ -19,18 +19,30 @@ from bridge.loop.engine.findings import NO_ISSUES, Opinion, findings_in
 from bridge.loop.engine.outcome import Outcome, build_outcome
 from bridge.loop.engine.records import begun
 from bridge.loop.turn.logs import new_log
-from bridge.loop.turn.tool import CommandBuilt, Notice, RunProgress, TurnLogs, TurnRequest, first_line, run_turn
+from bridge.loop.turn.tool import (
+    CommandBuilt,
+    Notice,
+    RunProgress,
+    TurnLogs,
+    TurnRequest,
+    TurnSettings,
+    first_line,
+    mapped,
+    run_turn,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from datetime import datetime
     from types import TracebackType
 
     from bridge.base.git.repository import Repository
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.settings import LoopSettings, Reviewing
-    from bridge.loop.turn.tool import Tool, TurnResult
+    from bridge.loop.turn.tool import Event, Tool, TurnResult
 
+
+S = TypeVar("S", bound=TurnSettings)
 
 _DIFF_BYTES, _LINES, _FILES = 60_000, 60, 500
 _PROMPT = ".ralph_bridge.review_prompt.md"
@@ -42,8 +54,6 @@ class Reviewer:
     Args:
         settings: of the loop, with the review that is wanted.
         folder: of the loop's state. logs: of its logs.
-        repository: of the project.
-        now: the time.
 
     Attributes:
         base: the commit up to which all was reviewed; '': none.
@@ -61,7 +71,7 @@ class Reviewer:
         self.wanted = wanted
         self.name = wanted.tool.name
         self.base = ""
-        self._settings = replace(settings, live=False, resume=False)
+        self._settings = for_reading(settings)
         self._folder, self._logs = folder, logs
         self._repository = repository
         self._now = now
@@ -122,7 +132,9 @@ class Reviewer:
         try:
             with usable("the prompt of the review"):
                 write_atomic(prompt, sent.encode("utf-8", "surrogateescape"))
-            result = yield from self._run(request)
+            result = yield from review_turn(self._tool, request)
+            if result.left is not None:
+                raise result.left
             outcome = build_outcome(Outcome, result, request, now=self._now())
             words = outcome.words if result.response is None else result.response
         except BridgeError as error:
@@ -143,23 +155,6 @@ class Reviewer:
         )
         yield ReviewTurnEnded(number, self.name, opinion, record, outcome)
         return opinion
-
-    def _run(self, request: TurnRequest) -> Generator[LoopEvent, None, TurnResult]:
-        running = run_turn(self._tool, request)
-        with closing(running):
-            while True:
-                try:
-                    event = next(running)
-                except StopIteration as stop:
-                    result: TurnResult = stop.value
-                    break
-                if isinstance(event, RunProgress):
-                    yield CheckProgress(request.number, event.elapsed, event.last_line)
-                elif isinstance(event, Notice | CommandBuilt):
-                    yield event
-        if result.left is not None:
-            raise result.left
-        return result
 
     def _opinion(self, outcome: Outcome, words: str) -> Opinion:
         if outcome.failure is not None:
@@ -217,6 +212,23 @@ class Reviewer:
 
     def _is_work(self, path: str) -> bool:
         return bool(path) and self._repository.is_work(path)
+
+
+def for_reading(settings: S) -> S:
+    """Give the settings of turns that review: each in a session of its own, and none is expected to write."""
+    return replace(settings, live=False, resume=False, write_timeout=None)
+
+
+def review_turn(tool: Tool, request: TurnRequest) -> Generator[LoopEvent, None, TurnResult]:
+    """Run a turn of a tool that reviews, and tell of it; raises as :func:`bridge.loop.turn.tool.run_turn`."""
+
+    def told(event: Event) -> Iterator[LoopEvent]:
+        if isinstance(event, RunProgress):
+            yield CheckProgress(request.number, event.elapsed, event.last_line)
+        elif isinstance(event, Notice | CommandBuilt):
+            yield event
+
+    return mapped(run_turn(tool, request), told)
 
 
 def _lines(text: bytes) -> str:

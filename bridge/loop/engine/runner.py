@@ -48,10 +48,6 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=LoopState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
-T = TypeVar("T")
-
-_SLICE = 1.0
-"""Seconds between two events while the loop waits."""
 
 
 def run_loop(
@@ -69,10 +65,7 @@ def run_loop(
     Close the generator (``contextlib.closing``) when you leave early: that ends the tool's process group.
 
     Args:
-        tool: runs the turns.
-        policy: decides.
         handler: does what the setup has around a turn; its store writes the setup's files.
-        settings: how to run it.
         active: holds the project while the loop runs; entered here unless it is already.
         state: where the loop begins.
         clock: the time; None for the real one.

@@ -202,8 +202,6 @@ def begin_run(
     Args:
         folder: the folder of the loop's state; it exists.
         command: the command line, for whoever finds the lock held.
-        now: the time.
-        tool: what it runs.
         spent: what the run before it had used, as far as that counts for this one.
         task: which of several tasks it is about.
         setup: see :class:`RunRecord`.
@@ -246,7 +244,6 @@ def end_leftovers(project: Path, before: RunRecord | None) -> tuple[str, ...]:
     """End what the tool of a run that did not end in order has left; one that did has seen to its own.
 
     Args:
-        project: the project.
         before: the last run, or None.
 
     Returns:

@@ -213,7 +213,6 @@ def night(env: Mapping[str, str], defaults: Night | None = None) -> Night:
     """Read it; what isn't set, or is empty, has its default.
 
     Args:
-        env: the environment.
         defaults: of the setup.
 
     Raises:
@@ -226,7 +225,6 @@ def numbers(env: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, f
     """Read numbers from 0 on; what isn't set, or is empty, is left out.
 
     Args:
-        env: the environment.
         variables: a name for each number, and the variable that it stands in.
 
     Raises:

@@ -106,7 +106,6 @@ class Standstill:
         """Count one more turn.
 
         Args:
-            outcome: what it came to.
             worked: whether it changed anything; None: nobody can tell.
             seconds: that it took.
         """

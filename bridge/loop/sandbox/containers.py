@@ -47,7 +47,6 @@ def command(policy: Policy, argv: Sequence[str], *, client: Client, name: str, u
     Its own environment has to hold `policy.env`: values stay out of its command line, which everybody can read.
 
     Args:
-        name: of the container.
         user: as ``UID:GID``; '': podman maps the user's own.
     """
     return [client, "run", *_options(policy, client, name, user), policy.image or EMPTY, *argv]

@@ -163,7 +163,6 @@ def model_of(options: RunOptions, env: Mapping[str, str] | None = None) -> str:
     """Give the model that the loop's own tool is to use, ``NAME[:EFFORT]``; '': as it does by itself.
 
     Args:
-        options: of the run.
         env: of this process; None: os.environ.
 
     Raises:
@@ -186,7 +185,6 @@ def reserves_of(
     """Give the further tools of a loop; None: none are asked for.
 
     Args:
-        options: of the run.
         env: of this process; None: os.environ.
         project: what the project's own settings say, and where, by option: names of tools, and no paths to scripts
             that nobody has asked for.

@@ -25,7 +25,6 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     """Give the gates of a loop; None: it has none.
 
     Args:
-        options: of the run.
         env: of this process; None: os.environ.
 
     Raises:

@@ -39,7 +39,6 @@ def project_options(project: Path, env: Mapping[str, str]) -> dict[str, Any]:
     """Read what a project wants of its loops, by the names of options; {}: nothing.
 
     Args:
-        project: the project's folder.
         env: the environment, whose caps count before those of a file.
 
     Raises:

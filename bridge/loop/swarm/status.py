@@ -42,7 +42,6 @@ NEXT_STEPS = {
 }
 """What can be done about a task that isn't merged."""
 
-_PULLS = ("repository", "draft", "watch", "fix_rounds", "reviews", "merge")
 _PULL = ("number", "url", "state", "draft")
 _TAIL = 32 * 1024
 """Bytes at the end of a worker's events that are looked at for its last words."""

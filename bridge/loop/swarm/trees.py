@@ -209,7 +209,6 @@ def save(git: Repository, *, branch: str, kept: str, message: str, copied: Mappi
         git: the work tree; its `files` say which are the loop's own, and those stay out.
         branch: of the task; moved forward to the commit where HEAD is on it and nothing is under way.
         kept: name for further branches, as for what lies beside the task's own.
-        message: of the commit.
         copied: files that were put there, which count only once they have changed.
     """
     if not git.run("rev-parse", "--is-inside-work-tree").ok:

@@ -234,7 +234,6 @@ class Watch:
     """Looks at one pull request at a time. Where they stand is in the record, which the host's own thread changes.
 
     Args:
-        folder: of the project.
         refresh: fetches the branch that they go into, and gives its commit.
         stopped: whether the host wants to end.
 

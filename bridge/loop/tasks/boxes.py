@@ -24,7 +24,6 @@ def from_plan(
     """Read the open boxes of a plan.
 
     Args:
-        text: of the plan.
         name: of its file, for messages.
         by_heading: all open boxes below one heading are one task.
         wide: boxes are those of Wiggum mode.

@@ -228,7 +228,6 @@ def check(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task
     """Refuse what can't be done in any order.
 
     Args:
-        tasks: all of them.
         locations: where each was written, for messages.
 
     Raises:

@@ -19,7 +19,6 @@ def ordered(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Ta
     needs is as urgent.
 
     Args:
-        tasks: all of them.
         locations: where each was written, for messages.
 
     Raises:

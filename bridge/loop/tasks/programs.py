@@ -43,9 +43,7 @@ class Program:
         """Run it in a project's folder, whatever comes of it.
 
         Args:
-            project: the folder.
             words: behind its name.
-            stdin: what it reads.
             apart: in an empty folder instead: some commands ask git for the status of where they are, and git runs
                 what a repository's configuration names (``core.fsmonitor``).
 

@@ -70,9 +70,7 @@ def work(folder: Folder, words: Sequence[str], host: Host) -> int:
     """Process the queue: what is pending, one item after the other, in its order.
 
     Args:
-        folder: of the loop.
         words: ``process`` or ``resume``, and perhaps ``--halt-on-failure``.
-        host: runs the loops.
 
     Returns:
         0: nothing has failed; 1: something has.
@@ -92,7 +90,6 @@ def add(folder: Folder, words: Sequence[str], env: Mapping[str, str], tell: Call
     """Put open tasks into the queue that aren't in it yet; give their ids.
 
     Args:
-        folder: of the loop.
         words: a source; none: those that TASK_SOURCES names.
         env: the environment, for the settings.
         tell: is called with what people should know.

@@ -103,7 +103,6 @@ def from_taskmaster(
     """Read the tasks that are pending or in progress, each with its subtasks.
 
     Args:
-        text: of the file.
         name: of it, for messages.
         tag: the current one; '': ``master``, or else the first.
         tell: is called with what can't be begun, as what it depends on was put off.

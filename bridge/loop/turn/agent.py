@@ -65,7 +65,6 @@ class AgentTool(Tool):
 
     Args:
         agent: the script; the shell's timeout is that of its hooks.
-        settings: of the turns.
         as_controller: the program has this process's own stdin and stderr, and so have the hooks beside it, whose
             output is shown: as its own controller runs it.
         end_line: add the newline that the last line of what it prints may lack.
@@ -426,7 +425,6 @@ def run_agent(
     """Run ``agent_invoke`` through ``agent_format_display``; yields the text for people as it comes.
 
     Args:
-        agent: the script.
         prompt_file: path of the prompt, as the script shall see it.
         capture: gets every byte that the program prints.
         stdin, stderr, end_line, grace: see :meth:`bridge.scripts.agent.Agent.invoke`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections import deque
 from contextlib import nullcontext
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOOK = 0.05
 _LINES, _LONGEST = 60, 300
+_BY_SHELL = 'exec 2>&1; cd "$1" && exec "$0" -c "$2"'
 
 
 class Checked(NamedTuple):
@@ -34,12 +34,14 @@ class Checked(NamedTuple):
         why: what is wrong, such as ``ended with 1``; '': it succeeded.
         seconds: how long it took.
         tail: its last lines, each cut, without control characters.
+        late: it ran for too long.
     """
 
     status: int | None
     why: str
     seconds: float
     tail: tuple[str, ...] = ()
+    late: bool = False
 
 
 def run_check(
@@ -50,11 +52,12 @@ def run_check(
     env: Mapping[str, str],
     seconds: float,
     late: str = "",
+    interpreter: str = "/bin/sh",
     box: Box | None = None,
     graces: Graces | type[Graces] = Graces,
     log_bytes: int = TURN_LOG_BYTES,
 ) -> Generator[bytes, None, Checked]:
-    """Run it by ``/bin/sh``, with nothing on stdin; close the generator to end it with all that it has started.
+    """Run it by an interpreter, with nothing on stdin; close the generator to end it with all that it has started.
 
     What can't be started has failed: nothing that was to run in a box runs outside of it.
 
@@ -64,15 +67,16 @@ def run_check(
         env: its environment; in a box, what that lets in and RALPH_*.
         seconds: that it may take.
         late: what is wrong where it took longer, unless that is just this.
+        interpreter: a program that takes it behind ``-c``.
 
     Yields:
         Its lines as they come; b"" where there is none for a while.
     """
     # A box begins at the top of what it shows, which may lie above.
-    argv: Sequence[str] = ["/bin/sh", "-c", f"exec 2>&1\ncd {shlex.quote(str(folder))} || exit\n{command}"]
+    argv: Sequence[str] = [interpreter, "-c", _BY_SHELL, interpreter, str(folder), command]
     began = time.monotonic()
     tail: deque[bytes] = deque(maxlen=_LINES)
-    status, why = None, ""
+    status, why, too_long = None, "", False
     try:
         around = nullcontext((argv, env)) if box is None else box.around(argv, env, ["RALPH_*"])
         with (
@@ -87,10 +91,11 @@ def run_check(
                 yield line
             status = program.status
     except ProgramTimeout:
+        too_long = True
         why = late or f"took longer than {seconds / 60:g} minutes"
     except BridgeError as error:
         why = f"could not be run: {first_line(error)}"
     if status:
         why = f"ended with {status}" if status > 0 else f"was ended by signal {-status}"
     shown = (tame(line.decode("utf-8", "replace").rstrip(), keep="\t")[:_LONGEST] for line in tail)
-    return Checked(status, why, time.monotonic() - began, tuple(shown))
+    return Checked(status, why, time.monotonic() - began, tuple(shown), too_long)

@@ -36,7 +36,7 @@ from bridge.loop.turn.tool import (
 from bridge.loop.turn.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -91,8 +91,6 @@ def build_command(
     """Let a driver build the command of one turn.
 
     Args:
-        driver: the driver.
-        settings: of the turns.
         prompt: the prompt file, as the driver gets to see it.
         context: all that the agent is told beside its prompt; reviews and warnings too, since drivers know no
             other place for it (an option behind the prompt is refused by most CLIs, trap T8).
@@ -148,7 +146,6 @@ class DriverTool:
 
     Args:
         driver: builds the commands.
-        settings: of the turns.
         name: such as ``driver codex``; the model that is asked for stands behind it.
     """
 
@@ -398,13 +395,12 @@ _CLOCK_LAG = 20_000_000
 """Nanoseconds by which the file system's clock may be behind ours."""
 
 
-def wrote_since(project: Path, since_ns: int, *, pruned: Collection[str] = PRUNED) -> bool:
+def wrote_since(project: Path, since_ns: int) -> bool:
     """Say whether a regular file of the project was modified at or after a time.
 
     Args:
-        project: the folder to search; folders of `pruned` at its top are left out.
+        project: the folder to search; folders of `PRUNED` at its top are left out.
         since_ns: nanoseconds since the epoch.
-        pruned: see there.
     """
     top = str(project)
     folders = [top]
@@ -412,7 +408,7 @@ def wrote_since(project: Path, since_ns: int, *, pruned: Collection[str] = PRUNE
         folder = folders.pop()
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                if folder == top and entry.name in pruned:
+                if folder == top and entry.name in PRUNED:
                     continue
                 with suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):

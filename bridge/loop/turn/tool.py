@@ -6,7 +6,7 @@ import os
 import re
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bridge.base.files import open_file
 from bridge.base.json_ready import members
@@ -15,11 +15,15 @@ from bridge.base.process.program import Graces
 from bridge.loop.turn.logs import TURN_LOG_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
     from pathlib import Path
 
     from bridge.loop.sandbox.box import Box
     from bridge.scripts.stream.analysis import Analysis, RunFacts
+
+A = TypeVar("A")
+B = TypeVar("B")
+R = TypeVar("R")
 
 _STDERR_TAIL = 64 * 1024
 
@@ -324,6 +328,18 @@ def run_turn(tool: Tool, request: TurnRequest) -> Generator[Event, None, TurnRes
     running = tool.run(command, request)
     with closing(running):
         return (yield from running)
+
+
+def mapped(events: Generator[A, None, R], each: Callable[[A], Iterable[B]]) -> Generator[B, None, R]:
+    """Give what `each` makes of what comes, and return what they return."""
+    with closing(events):
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as stop:
+                result: R = stop.value
+                return result
+            yield from each(event)
 
 
 def not_started(why: str) -> TurnResult:

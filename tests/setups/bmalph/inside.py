@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from bridge.base.process.program import Graces
 from bridge.loop.engine.active import ActiveRun
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
 from bridge.loop.engine.runner import run_loop
@@ -21,6 +22,7 @@ from bridge.scripts.driver import Driver
 if TYPE_CHECKING:
     from tests.setups.bmalph.conftest import Project
 
+GRACES = Graces()
 START = datetime(2026, 1, 2, 8, 8, 9).astimezone()
 
 
@@ -89,6 +91,7 @@ def run(
     max_seconds: float | None = None,
     timeout: float | None = None,
     time: Time | None = None,
+    graces: Graces = GRACES,
     **env: str,
 ) -> Loop:
     """Run a loop to its end; `env` has settings."""
@@ -101,7 +104,7 @@ def run(
     )
     options = loop_settings(folder, settings, wanted, env=full)
     # Patience is for real agents; scripted ones obey at once, or are meant not to.
-    options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout)
+    options = replace(options, heartbeat_seconds=0.05, timeout=timeout or options.timeout, graces=graces)
     store = BmalphHandler(folder, settings, options, driver=driver, now=clock.seconds)
     active = ActiveRun(folder.path, folder.project, command=["test"], tool=f"driver {driver}", now=clock.seconds)
     with (

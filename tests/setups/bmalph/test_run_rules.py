@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.base.process.program import Graces
+from bridge.loop.engine.events import CheckEnded, CheckStarted
 from tests.setups.bmalph import inside, readers
 from tests.setups.bmalph.agents import SESSION, Agent
 
@@ -258,6 +260,27 @@ def test_a_gate_that_hangs_is_ended(looping: Project) -> None:
     assert (hung["exit_code"], hung["timed_out"]) == (124, True)
 
 
+def test_a_gate_is_told_of_as_any_check_and_has_a_log(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("change; working")
+    loop = inside.run(
+        looping, max_iterations=1, TEST_COMMAND="echo ${BASH_VERSION%%.*}; pwd; fi", QUALITY_GATES="true"
+    )
+    told = [each for each in loop.events if isinstance(each, CheckStarted | CheckEnded)]
+    assert [each.command for each in told] == [*["echo ${BASH_VERSION%%.*}; pwd; fi"] * 2, "true", "true"]
+    tested = json.loads(looping.read(".ralph/.quality_gate_results"))["test_gate"]["output"]
+    assert tested == told[1].log.read_text()
+    assert tested.startswith("bash: -c: line 1: syntax error near unexpected token `fi'"), tested
+
+
+def test_a_gate_that_is_cut_off_leaves_the_turn_as_it_was(looping: Project) -> None:
+    Agent(looping, "codex").otherwise("change; working")
+    stop = "kill -INT $PPID; sleep 60"
+    with pytest.raises(KeyboardInterrupt):
+        inside.run(looping, max_iterations=1, QUALITY_GATES=stop)
+    records = map(json.loads, looping.read(".ralph/logs/turns.jsonl").splitlines())
+    assert [each["result"] for each in records] == ["success"]
+
+
 # -- reviews ---------------------------------------------------------------------------------------------
 
 
@@ -280,6 +303,17 @@ def test_a_review_without_its_prompt_is_a_notice(looping: Project) -> None:
     agent = Agent(looping, "codex").otherwise("change; working")
     loop = inside.run(looping, max_iterations=2, REVIEW_MODE="enhanced", REVIEW_INTERVAL="1")
     assert (len(agent.calls), "REVIEW_PROMPT.md is not there" in loop.notices) == (2, True)
+
+
+def test_a_review_whose_cli_has_answered_and_stays_is_over(looping: Project) -> None:
+    looping.write(".ralph/REVIEW_PROMPT.md", "Review it.\n")
+    found = r"{\"severity\":\"LOW\",\"issues_found\":1,\"summary\":\"a leak\",\"details\":[]}"
+    agent = Agent(looping, "codex").otherwise("change; working")
+    words = rf"say '---REVIEW_FINDINGS---\n{found}\n---END_REVIEW_FINDINGS---'"
+    agent.runs("change; working", f"{words}; exec sleep 60")
+    graces = Graces(interrupt=0.1, terminate=0.1, answered=0.2)
+    inside.run(looping, max_iterations=2, graces=graces, timeout=20, REVIEW_MODE="enhanced", REVIEW_INTERVAL="1")
+    assert "a leak" in agent.calls[2][-1]
 
 
 def test_ultimate_reviews_after_each_ticked_task(looping: Project) -> None:

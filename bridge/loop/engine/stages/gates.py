@@ -67,7 +67,6 @@ class CheckAndReview(Stage):
             looking = self._gates.look(number, decision, self._asked(report))
             with closing(looking):
                 for event in looking:
-                    self.loop.active.renew()
                     yield event
                     self._take(event)
                     if outcome is not None and self.loop.handler.stopped():
@@ -97,10 +96,10 @@ class CheckAndReview(Stage):
     def _take(self, event: LoopEvent) -> None:
         """Note what the gates have seen; reviews are counted behind the turn that they were about."""
         if isinstance(event, CheckEnded):
-            status, why, seconds, _ = event.checked
-            log = os.path.relpath(event.log, self.loop.settings.project)
+            checked, log = event.checked, os.path.relpath(event.log, self.loop.settings.project)
+            seconds = round(checked.seconds, 3)
             self.loop.note(
-                "checked", turn=event.iteration, status=status, why=why, seconds=round(seconds, 3), log=log
+                "checked", turn=event.iteration, status=checked.status, why=checked.why, seconds=seconds, log=log
             )
         elif isinstance(event, ReviewTurnStarted):
             self._reviews.append((event.turn, Outcome()))

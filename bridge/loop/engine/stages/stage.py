@@ -133,8 +133,6 @@ class Stage:
         """Look whether a loop that calls itself complete is; behind turns without that, too.
 
         Args:
-            decision: of the loop.
-            number: of the iteration.
             outcome: of the turn that has just ended, and is counted later; None: there was none.
             report: the same turn.
         """

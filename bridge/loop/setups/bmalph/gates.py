@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-import time
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.base.process.ask import TOO_LONG
-from bridge.base.process.program import Program
+from bridge.base.files import read_bytes
+from bridge.base.process.ask import NOT_STARTED, TOO_LONG
+from bridge.loop.engine.gates import check as run_check
 from bridge.scripts.stream.analysis import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Generator, Sequence
     from datetime import datetime
+    from pathlib import Path
 
-    from bridge.loop.sandbox.box import Box
+    from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.dot_ralph.settings import Settings
+    from bridge.loop.turn.check import Checked
     from bridge.scripts.stream.analysis import Analysis
 
 GateStatus = Literal["pass", "fail", "skip"]
@@ -159,16 +158,13 @@ def failing_sentences(gates: GateResults | None) -> tuple[str, ...]:
 
 
 def check(
-    settings: Settings,
-    analysis: Analysis,
-    *,
-    project: Path,
-    env: Mapping[str, str],
-    loop: int,
-    now: datetime,
-    box: Box | None = None,
-) -> GateResults | None:
-    """Run the gates that are due after a loop, one after the other; None when none is."""
+    settings: Settings, analysis: Analysis, loop: LoopSettings, logs: Path, *, number: int, now: datetime
+) -> Generator[LoopEvent, None, GateResults | None]:
+    """Run the gates that are due after iteration `number`, one after the other; None when none is.
+
+    Args:
+        logs: the folder of the loop's logs, where each gate gets one.
+    """
     due = gates_due(
         settings.test_command,
         settings.quality_gates,
@@ -178,37 +174,23 @@ def check(
     if not due:
         return None
 
-    def run(command: str) -> CommandRun:
-        return run_command(command, project=project, env=env, timeout=settings.quality_gate_timeout, box=box)
+    def run(command: str) -> Generator[LoopEvent, None, CommandRun]:
+        seconds = settings.quality_gate_timeout
+        ended = yield from run_check(command, number, loop, logs, seconds=seconds, interpreter="bash")
+        return command_run(ended.checked, read_bytes(ended.log, _KEPT))
 
-    tested = run(settings.test_command) if settings.test_command.strip() else None
+    tested = (yield from run(settings.test_command)) if settings.test_command.strip() else None
     test = test_gate(analysis.tests_status, tested)
-    custom = [custom_gate(command, run(command)) for command in split_gates(settings.quality_gates)]
-    return results_of(loop, test, custom, settings.quality_gate_mode, now)
+    custom = []
+    for command in split_gates(settings.quality_gates):
+        custom += [custom_gate(command, (yield from run(command)))]
+    return results_of(number, test, custom, settings.quality_gate_mode, now)
 
 
-def run_command(
-    command: str, *, project: Path, env: Mapping[str, str], timeout: float, box: Box | None = None
-) -> CommandRun:
-    """Run one command by ``bash -c``; when it ends, or its time is up, so has all that it started.
-
-    It runs code that the agent has written: in the box, where there is one, without the CLI's state.
-    """
-    began = time.monotonic()
-    argv: Sequence[str] = ("bash", "-c", 'exec bash -c "$1" 2>&1', "bash", command)
-    standing: AbstractContextManager[None] = nullcontext()
-    if box is not None:
-        boxed = box.command(argv, env)
-        argv, env, standing = boxed.argv, boxed.env, boxed.standing()
-    with standing, TemporaryDirectory(prefix="ralph-bridge-gate-") as folder:
-        program = Program(
-            argv,
-            cwd=project,
-            env=dict(env),
-            stderr_path=Path(folder) / "stderr",
-            timeout=timeout,
-        )
-        with program:
-            printed, status = program.printed(_KEPT)
-    exit_code = 128 - status if status < 0 else status
-    return CommandRun(exit_code, printed.decode("utf-8", "replace"), int(time.monotonic() - began))
+def command_run(checked: Checked, printed: bytes) -> CommandRun:
+    """Give what a shell would say of a check; one that can't be run has failed."""
+    status = checked.status
+    if status is None:
+        status = TOO_LONG if checked.late else NOT_STARTED
+    output = printed.decode("utf-8", "replace")
+    return CommandRun(128 - status if status < 0 else status, output, int(checked.seconds))

@@ -37,9 +37,6 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
     """The handler of one run of the loop.
 
     Args:
-        folder: the loop's folder.
-        settings: of the project.
-        loop: the same for the loop.
         driver: name of the driver, for metrics.
         on_log: is given each line of ``ralph.log`` with its level.
         now: the time, in seconds since the epoch.
@@ -95,17 +92,16 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
             keep_stream(turn.result, turn.request.logs)
         return self.with_session(outcome, turn)
 
-    def check(self, outcome: BmalphOutcome, turn: Turn) -> BmalphOutcome:
+    def check(self, outcome: BmalphOutcome, turn: Turn) -> Generator[LoopEvent, None, BmalphOutcome]:
         if outcome.failure is not None or outcome.analysis is None:
             return outcome
-        found = gates.check(
+        found = yield from gates.check(
             self._settings,
             outcome.analysis,
-            project=self.loop.project,
-            env=self.loop.environment,
-            loop=turn.request.number,
+            self.loop,
+            self.folder.logs,
+            number=turn.request.number,
             now=turn.now,
-            box=self.loop.box,
         )
         gate, _ = gates.outcome_of(found)
         outcome = replace(outcome, gates=found, gate=gate)
@@ -135,7 +131,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
                 f"no review behind a turn of {turn.tool.name}: REVIEW_MODE has the loop's own driver review"
             )
             return state
-        for event in review(turn.tool.driver, self._settings, self.loop, turn, last_head=self._reviewed):
+        for event in review(turn.tool, self._settings, self.loop, turn, last_head=self._reviewed):
             if isinstance(event, ReviewEnded):
                 self._reviewed = event.head
                 state = replace(state, findings=event.findings or state.findings)

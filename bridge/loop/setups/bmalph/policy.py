@@ -10,7 +10,6 @@ from bridge.loop.setups.dot_ralph.breaker import LoopEvidence
 from bridge.loop.setups.dot_ralph.policy import FolderPolicy, FolderState
 
 if TYPE_CHECKING:
-    from bridge.loop.engine.events import IterationEnded
     from bridge.loop.engine.policy import Moment
     from bridge.loop.setups.bmalph.gates import GateOutcome, GateResults
     from bridge.scripts.stream.analysis import Analysis
@@ -42,11 +41,6 @@ class BmalphOutcome(Outcome):
     reported: Analysis | None = None
     gates: GateResults | None = None
     gate: GateOutcome = "pass"
-
-
-def outcome_of(event: IterationEnded) -> BmalphOutcome:
-    assert isinstance(event.outcome, BmalphOutcome)
-    return event.outcome
 
 
 @dataclass(frozen=True)

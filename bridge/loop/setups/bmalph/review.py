@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import read_bytes
-from bridge.base.process.argv import os_arguments, resolve
-from bridge.base.process.program import Program
+from bridge.base.process.ask import NOT_STARTED, TOO_LONG
 from bridge.errors import BridgeError
 from bridge.loop.engine.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.loop.engine.plan import whole_characters
-from bridge.loop.turn.model import with_model
+from bridge.loop.engine.review import for_reading, review_turn
+from bridge.loop.turn.driver import DriverTool
+from bridge.loop.turn.tool import CommandBuilt, TurnLogs, TurnRequest, first_line, mapped
 from bridge.scripts.stream.events import read_output
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from bridge.loop.engine.handler import Turn
+    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.dot_ralph.settings import Settings
-    from bridge.loop.turn.driver import LoopDriver
-    from bridge.loop.turn.tool import TurnSettings
+    from bridge.loop.turn.tool import Command
 
 _START, _END = "---REVIEW_FINDINGS---", "---END_REVIEW_FINDINGS---"
 _FINDINGS_BYTES = 5000
@@ -128,64 +128,68 @@ def _detail(detail: dict[str, Any]) -> str:
     return f"[{detail.get('severity', '?')}] {where} {detail.get('issue', '')}{fix}"
 
 
+class _Reading(DriverTool):
+    """A tool's driver, with its list of tools cut to those that read, where it has one.
+
+    Args:
+        usual: the list of tools that the loop's own turns have.
+    """
+
+    def __init__(self, tool: DriverTool, loop: LoopSettings, usual: str) -> None:
+        super().__init__(tool.driver, for_reading(loop), tool.name)
+        self._noted = True  # what there is to say of the model was said by the loop's own turns
+        self._usual = usual
+
+    def prepare(self, request: TurnRequest) -> Command:
+        self.driver.set("CLAUDE_ALLOWED_TOOLS", "Read,Glob,Grep")
+        try:
+            return super().prepare(request)
+        finally:
+            self.driver.set("CLAUDE_ALLOWED_TOOLS", self._usual)
+
+
 def review(
-    driver: LoopDriver, settings: Settings, turns: TurnSettings, turn: Turn, *, last_head: str
+    tool: DriverTool, settings: Settings, loop: LoopSettings, turn: Turn, *, last_head: str
 ) -> Generator[LoopEvent, None, None]:
     """Let the agent review what was done, in a session of its own. A review that fails is a notice, no more.
 
     The tools are limited for drivers with an allowlist; the others are asked, in the context, not to write.
     """
     prompt = f"{settings.ralph_dir}/REVIEW_PROMPT.md"
-    if not (turns.project / prompt).is_file():
+    if not (loop.project / prompt).is_file():
         yield Notice(f"no review: {prompt} is not there")
         return
-    repository = turn.repository
+    repository, number = turn.repository, turn.request.number
     committed = repository.stat(last_head or "HEAD~5", "HEAD", lines=20)
     context = review_context(committed, repository.stat("HEAD", lines=10))
-    try:
-        argv = _command(driver, prompt, context, settings.allowed_tools, turns.model)
-    except BridgeError as error:
-        yield Notice(f"no review: {str(error).splitlines()[0]}")
-        return
-    yield ReviewStarted(turn.request.number, argv)
-    output, status = _run(argv, turns, turn)
-    found = findings_in(output) if status == 0 else None
     head = turn.changes.head if turn.changes else ""
-    yield ReviewEnded(turn.request.number, found, head, output, status)
+    begun = False
 
+    def told(event: LoopEvent) -> Iterator[LoopEvent]:
+        nonlocal begun
+        if isinstance(event, CommandBuilt):
+            begun, event = True, ReviewStarted(number, event.command.argv)
+        yield event
 
-def _command(driver: LoopDriver, prompt: str, context: str, usual_tools: str, model: str) -> tuple[str, ...]:
-    driver.set("CLAUDE_ALLOWED_TOOLS", "Read,Glob,Grep")
-    try:
-        argv = driver.build_command(prompt, context, "")
-        return os_arguments(with_model(argv, model)[0] if model else argv)
-    finally:
-        driver.set("CLAUDE_ALLOWED_TOOLS", usual_tools)
-
-
-def _run(argv: tuple[str, ...], settings: TurnSettings, turn: Turn) -> tuple[bytes, int]:
-    with TemporaryDirectory(prefix="ralph-bridge-review-") as folder, ExitStack() as stack:
-        errors = Path(folder) / "stderr"
+    with TemporaryDirectory(prefix="ralph-bridge-review-") as folder:
+        output_log, errors = Path(folder, "output"), Path(folder, "stderr")
+        request = TurnRequest(
+            number,
+            prompt,
+            TurnLogs(output_log, errors),
+            context=context,
+            timeout=turn.seconds_left,
+            on_start=turn.request.on_start,
+            exports=turn.request.exports,
+        )
+        reads = _Reading(tool, replace(loop, turn_log_bytes=_KEPT), settings.allowed_tools)
         try:
-            env = settings.environment
-            if settings.box is not None:
-                if not settings.box.has_programs:
-                    argv = tuple(resolve(argv, cwd=settings.project, env=env))
-                boxed = settings.box.command(argv, env)
-                argv, env = boxed.argv, dict(boxed.env)
-                stack.enter_context(boxed.standing())
-            program = Program(
-                argv,
-                cwd=settings.project,
-                env=env,
-                stderr_path=errors,
-                timeout=turn.seconds_left,
-                graces=settings.graces,
-            )
+            result = yield from mapped(review_turn(reads, request), told)
+            status = TOO_LONG if result.timed_out else result.status
+            output = read_bytes(output_log) + read_bytes(errors)
         except BridgeError as error:
-            return str(error).encode("utf-8", "replace"), 127
-        with program:
-            turn.request.on_start(program.pid)
-            printed, status = program.printed(_KEPT)
-        turn.request.on_start(None)
-        return printed + read_bytes(errors)[:_KEPT], status
+            if not begun:
+                yield Notice(f"no review: {first_line(error)}")
+                return
+            status, output = NOT_STARTED, str(error).encode("utf-8", "replace")
+    yield ReviewEnded(number, findings_in(output) if status == 0 else None, head, output, status)

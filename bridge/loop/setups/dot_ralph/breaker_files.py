@@ -121,7 +121,6 @@ def write_breaker(breaker: Breaker, *, read_only_counter: bool = True) -> str:
     """Write a state file: documented keys in documented order, two blanks a level, a newline.
 
     Args:
-        breaker: the state.
         read_only_counter: as bmalph has it. frankbria's counts no such runs, and always has a loop's number.
     """
     document: dict[str, Any] = {"state": breaker.state.value, "last_change": breaker.last_change}

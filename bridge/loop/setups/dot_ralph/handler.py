@@ -73,7 +73,6 @@ class FolderHandler(TurnHandler[S, O], Generic[S, O]):
 
     Args:
         setup: what its documents are made from.
-        loop: the settings of the loop.
         own: the state files that only this loop has.
         lines: of its log.
         now: the time, in seconds since the epoch.

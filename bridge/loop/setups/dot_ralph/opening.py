@@ -8,30 +8,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.base import resources
-from bridge.base.process.program import Graces
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.loop.engine.caps import VARIABLES, Caps
-from bridge.loop.engine.observers import telemetry_of
 from bridge.loop.engine.outcome import Outcome
-from bridge.loop.engine.policy import Limits, Pauses
+from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.rotation import MAX_CONTEXT, bound_of
-from bridge.loop.engine.settings import LoopSettings
+from bridge.loop.engine.settings import Night
+from bridge.loop.setups.asked import asked_settings
 from bridge.loop.setups.boxes import box_of
-from bridge.loop.setups.crew import RESERVES, model_of, reserves_of
+from bridge.loop.setups.crew import RESERVES
 from bridge.loop.setups.dot_ralph.folder import own_files
 from bridge.loop.setups.dot_ralph.folder import protected as protected_in
-from bridge.loop.setups.gates import gates_of
 from bridge.loop.setups.options import OPTIONS
 from bridge.loop.setups.projects import active_run, require_words
 from bridge.loop.setups.settings import GivenOption, as_text
-from bridge.loop.turn.logs import MB
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.dot_ralph.common import CommonSettings
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.dot_ralph.handler import FolderHandler
@@ -87,52 +85,40 @@ def loop_settings(
     """
     if not folder.path.is_relative_to(folder.project):  # RALPH_DIR: the prompt and the plan lie there
         options = replace(options, sandbox_write=(*options.sandbox_write, str(folder.path)))
-    grace = settings.kill_grace_seconds
-    found = LoopSettings(
-        project=folder.project,
-        prompt=settings.prompt_file,
-        limits=Limits(options.max_iterations, settings.retry_limit, options.max_seconds),
-        pauses=Pauses(
-            settings.retry_seconds,
-            settings.retry_max_seconds,
-            settings.limit_wait_seconds,
-            settings.pause_seconds,
+    user = env if user is None else user
+    wanted = Night(
+        retry_seconds=settings.retry_seconds,
+        retry_max_seconds=settings.retry_max_seconds,
+        limit_seconds=settings.limit_wait_seconds,
+        grace_seconds=settings.kill_grace_seconds,
+        answered_seconds=settings.answered_seconds,
+        turn_log_mb=settings.turn_log_mb,
+    )
+    asked = asked_settings(
+        folder.project,
+        settings.prompt_file,
+        options,
+        wanted,
+        files=own_files(folder),
+        box=box_of(
+            folder.project, options, (*protected_in(folder), settings.prompt_file, *protected), env=user, asks=asks
         ),
+        env=user,
+        timeout=settings.timeout,
+        caps=Caps(**{name: getattr(settings, name) for name in VARIABLES}),
+        reserves={name: (getattr(settings, name), settings.sources[name].where) for name in RESERVES},
+    )
+    found = replace(
+        asked,
+        limits=Limits(options.max_iterations, settings.retry_limit, options.max_seconds),
+        pauses=replace(wanted.pauses, between=settings.pause_seconds),
         live=live,
         promise=options.promise,
-        timeout=settings.timeout if options.turn_seconds is None else options.turn_seconds,
-        caps=options.caps.over(Caps(**{name: getattr(settings, name) for name in VARIABLES})),
         resume=settings.session_continuity,
         env=env,
-        files=own_files(folder),
-        model=model_of(options, env if user is None else user),
-        reserves=reserves_of(
-            options,
-            env if user is None else user,
-            project={name: (getattr(settings, name), settings.sources[name].where) for name in RESERVES},
-        ),
-        gates=gates_of(options, env if user is None else user),
         poll_seconds=settings.poll_seconds,
-        graces=options.graces(
-            Graces(
-                interrupt=grace,
-                terminate=grace,
-                leftover=min(grace, Graces.leftover),
-                answered=settings.answered_seconds,
-            )
-        ),
-        max_silence=options.silence_seconds,
         max_context=bound_of(
             options.max_context, {MAX_CONTEXT: settings.max_context}, settings.sources["max_context"].where
-        ),
-        turn_log_bytes=int(settings.turn_log_mb * MB),
-        observers=telemetry_of(options.telemetry, content=options.telemetry_content),
-        box=box_of(
-            folder.project,
-            options,
-            (*protected_in(folder), settings.prompt_file, *protected),
-            env=env if user is None else user,
-            asks=asks,
         ),
     )
     where = settings.sources["prompt_file"]

@@ -56,9 +56,7 @@ def resume_id(folder: Folder, *, expiry_hours: float, now: float) -> Resume:
     (seen in the field: hundreds of repeated ids in one file).
 
     Args:
-        folder: the loop's folder.
         expiry_hours: hours without use after which it counts as forgotten; by the time of the file.
-        now: the time.
     """
     path = folder / AGENT_SESSION
     text = read_text(path)

@@ -48,9 +48,6 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
     """The handler of one run of the loop.
 
     Args:
-        folder: the loop's folder.
-        settings: of the project.
-        loop: the same for the loop.
         reader: the provider adapter that reads the answers; None: we do.
         version: of claude, or ''.
         on_log: is given each line of ``ralph.log`` with its level.

@@ -12,7 +12,6 @@ from bridge.loop.setups.dot_ralph.policy import FolderPolicy, FolderState, next_
 from bridge.scripts.stream.analysis import fingerprint
 
 if TYPE_CHECKING:
-    from bridge.loop.engine.events import IterationEnded
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Moment
 
@@ -47,11 +46,6 @@ class FrankbriaOutcome(Outcome):
 
     questions: int = 0
     compound: int = 0
-
-
-def outcome_of(event: IterationEnded) -> FrankbriaOutcome:
-    assert isinstance(event.outcome, FrankbriaOutcome)
-    return event.outcome
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,6 @@ class ProviderCommands:
 
     Args:
         adapter: closed by whoever loaded it.
-        settings: of the project.
         env: by whose PATH it is told whether the program's name is one word.
     """
 

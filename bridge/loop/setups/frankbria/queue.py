@@ -35,7 +35,6 @@ class Queue:
     """The queue of one project.
 
     Args:
-        folder: of the loop.
         now: the time, in seconds since the epoch.
     """
 
@@ -146,7 +145,6 @@ def next_item(items: Sequence[Item], tried: Collection[str] = ()) -> Item | None
     several the one with the lowest P0 to P9, then the first.
 
     Args:
-        items: all of them.
         tried: ids that aren't meant.
     """
     there = {name for each in items for name in names(each)}
@@ -184,7 +182,6 @@ def act(folder: Folder, words: Sequence[str], now: float) -> Shown:
     """Show the queue, or change it.
 
     Args:
-        folder: of the loop.
         words: ``status [--json]``, ``next``, ``clear`` or ``remove ID``.
         now: in seconds since the epoch.
 

@@ -56,7 +56,6 @@ class PlainFiles:
     """What lies there, for whoever only looks.
 
     Args:
-        project: the project's folder.
         folder: of the loop's state, relative to it.
         plan: name of the plan, in that folder or in the project; None: as `plans` says.
         plans: where the plan may lie, relative to the project: the first with boxes counts.
@@ -176,8 +175,6 @@ class PlainHandler(TurnHandler[S, Outcome], Generic[S]):
     """See :class:`bridge.loop.engine.handler.TurnHandler`.
 
     Args:
-        files: of the loop.
-        loop: its settings.
         logs_bytes: size of the logs of all turns; 0: any.
         for_agent: the tool is an agent's script, which gets one file: the context, and the prompt.
         words: the prompt, where it is no file's whole text; or ''.

@@ -9,25 +9,20 @@ from typing import TYPE_CHECKING
 
 from bridge.base.git.repository import Files
 from bridge.base.resources import os_text
-from bridge.loop.engine.observers import telemetry_of
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.rotation import bound_of
-from bridge.loop.engine.settings import LoopSettings, night, read_caps
+from bridge.loop.engine.settings import night
+from bridge.loop.setups.asked import asked_settings
 from bridge.loop.setups.boxes import box_of
-from bridge.loop.setups.crew import model_of, reserves_of
 from bridge.loop.setups.dot_ralph import folder
-from bridge.loop.setups.gates import gates_of
 from bridge.loop.setups.plain.ending import PROMISE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.options import RunOptions
-
-
-TURN_MINUTES = 60.0
-"""Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
 
 def loop_settings(
@@ -52,9 +47,10 @@ def loop_settings(
     pauses = wanted.pauses
     if options.retry_delay is not None:
         pauses = replace(pauses, retry=options.retry_delay)
-    return LoopSettings(
-        project=project,
-        prompt=os_text(find_prompt(project, options.prompt)) if prompt is None else prompt,
+    prompt = os_text(find_prompt(project, options.prompt)) if prompt is None else prompt
+    box = box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env)
+    return replace(
+        asked_settings(project, prompt, options, wanted, files=FILES, box=box, env=env),
         limits=Limits(
             50 if options.max_iterations is None else options.max_iterations or None,
             options.max_failures or 0,
@@ -64,21 +60,9 @@ def loop_settings(
         pauses=pauses,
         live=options.live,
         promise=options.promise or (PROMISE if options.agent else None),
-        timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
-        caps=options.caps.over(read_caps(env)),
         resume=bool(options.resume),
         env=env,
-        observers=telemetry_of(options.telemetry, content=options.telemetry_content),
-        box=box_of(project, options, (*folder.protected(folder.locate(project, env)), *protected), env=env),
-        model=model_of(options, env),
-        reserves=reserves_of(options, env),
-        gates=gates_of(options, env),
-        files=FILES,
-        graces=options.graces(wanted.graces),
-        max_silence=options.silence_seconds,
         max_context=bound_of(options.max_context, env),
-        turn_log_bytes=wanted.turn_log_bytes,
-        hook_seconds=wanted.hook_seconds,
     )
 
 

@@ -13,9 +13,10 @@ from bridge.loop.turn.tool import first_line
 from bridge.scripts.session_id import validate_session_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
@@ -85,7 +86,8 @@ class PromptedHandler(PlainHandler[LoopState]):
             words = words.replace(self._sent.decode("utf-8", "replace").strip(), "")
         return replace(outcome, promised=find_promise(words, self._loop.promise))
 
-    def check(self, outcome: Outcome, turn: Turn) -> Outcome:
+    def check(self, outcome: Outcome, turn: Turn) -> Generator[LoopEvent, None, Outcome]:
+        yield from ()
         judged = self._job.judge(outcome, turn)
         plan = self.read_plan()
         return replace(judged, plan=plan, ticked=plan.done - turn.plan.done if plan and turn.plan else 0)

@@ -118,7 +118,6 @@ def read_entries(text: str, name: str) -> list[Entry]:
     """Read the entries, in the order of the file.
 
     Args:
-        text: of the file.
         name: of it, for messages.
 
     Raises:

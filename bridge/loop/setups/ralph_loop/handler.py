@@ -317,12 +317,7 @@ def protected(home: Path, folder: Path) -> tuple[str, ...]:
 
 
 def own_files(home: Path, folder: Path) -> Files:
-    """The files that the loop itself writes, which are no work.
-
-    Args:
-        home: folder of the setup's own files.
-        folder: the project's folder.
-    """
+    """The files that the loop itself writes, which are no work."""
     inside = os.path.relpath(home, folder)
     prefix = "" if inside == "." else f"{inside}/"
     own = (f"{prefix}logs/", f"{prefix}{CAPTURE}", f"{prefix}.ralph_bridge")

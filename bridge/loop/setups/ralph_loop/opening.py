@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from bridge.base.files import make_folder, usable
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.loop.engine.events import HookText, LoopEnded
-from bridge.loop.engine.observers import telemetry_of
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop
-from bridge.loop.engine.settings import LoopSettings, night, read_caps
+from bridge.loop.engine.settings import night
+from bridge.loop.setups.asked import asked_settings
 from bridge.loop.setups.boxes import box_of
-from bridge.loop.setups.crew import model_of, reserves_of
-from bridge.loop.setups.gates import gates_of
 from bridge.loop.setups.model import Opened
 from bridge.loop.setups.projects import active_run
 from bridge.loop.setups.ralph_loop import settings
@@ -137,25 +135,22 @@ def ready(
         ends = (
             Limits(max_idle=0, permanent_failures=0, same_failures=0) if options.strict else Limits(max_idle=idle)
         )
-        loop = LoopSettings(
-            project=folder,
-            prompt=job.shown,
+        asked = asked_settings(
+            folder,
+            job.shown,
+            options,
+            wanted,
+            files=own_files(home, folder),
+            box=box,
+            timeout=TURN_MINUTES * 60,
+            reserves=config.reserves,
+        )
+        loop = replace(
+            asked,
             limits=replace(
                 ends, max_iterations=config.max_iterations, max_failures=0, max_seconds=options.max_seconds
             ),
             pauses=replace(wanted.pauses, retry=delay),
-            timeout=TURN_MINUTES * 60 if options.turn_seconds is None else options.turn_seconds,
-            caps=options.caps.over(read_caps(os.environ)),
-            files=own_files(home, folder),
-            model=model_of(options),
-            reserves=reserves_of(options, project=config.reserves),
-            gates=gates_of(options),
-            graces=options.graces(wanted.graces),
-            max_silence=options.silence_seconds,
-            turn_log_bytes=wanted.turn_log_bytes,
-            hook_seconds=wanted.hook_seconds,
-            observers=telemetry_of(options.telemetry, content=options.telemetry_content),
-            box=box,
         )
         refuse_for_agent(agent, loop.model)
         yield (

@@ -44,9 +44,7 @@ def startup(text: str, folder: str, env: Mapping[str, str], names: Sequence[str]
     A function comes before all of PATH, and also in the place of a program that is named by its path.
 
     Args:
-        text: of the script.
         folder: with the stand-ins.
-        env: of the script.
         names: of the stand-ins. paths: as :func:`paths_in` gives them.
     """
     if not paths and not CHANGES_PATH.search(text):

@@ -80,7 +80,6 @@ def first_call(
     Args:
         argv: the command line that starts it. script: its file.
         cwd: where its user is, in the project.
-        env: its environment.
         absent: programs that it is to find, though they aren't there.
     """
     keep_apart(project)

@@ -82,7 +82,6 @@ class ScriptProcess:
     Args:
         argv: its command line.
         cwd: where its user is.
-        env: its environment.
         ended: called, in another thread, when it has ended.
         grace: seconds that it may take to obey each signal.
         folder: goes with this process, however that ends.

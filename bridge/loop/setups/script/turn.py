@@ -121,7 +121,6 @@ class Running:
 
     Args:
         call: the script's.
-        settings: of the loop.
         output, errors: the logs.
         timeout: seconds that it may take, or None.
         added: words for the prompt, or ''.

@@ -55,7 +55,6 @@ def answer(
         env: its environment; with `legacy`, CLAUDE_TRANSCRIPT is the transcript of a call that names none.
         cwd: the process's working folder, for calls that don't name one.
         legacy: say by exit status what is wanted: 1 go on, 0 stop.
-        now: the time.
         transcript: reads the last message of a transcript.
     """
     if legacy and not data.strip() and env.get("CLAUDE_TRANSCRIPT"):

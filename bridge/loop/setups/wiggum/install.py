@@ -55,7 +55,6 @@ def install(project: Path, *, local: bool, command: str | None, force: bool) -> 
     """Add the hook to the project's settings and write the command file; both may be repeated.
 
     Args:
-        project: the project's folder.
         local: into ``settings.local.json``, which isn't shared.
         command: what starts the hook; None: as it is there, else as :func:`default_command` says.
         force: overwrite a ``/ralph`` command that isn't ours.

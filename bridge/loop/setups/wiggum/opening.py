@@ -15,14 +15,12 @@ from bridge.base.git.work import WorkDetector
 from bridge.base.process.argv import resolve
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
-from bridge.loop.engine.observers import telemetry_of
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop
-from bridge.loop.engine.settings import LoopSettings, night, read_caps
+from bridge.loop.engine.settings import LoopSettings, night
+from bridge.loop.setups.asked import asked_settings
 from bridge.loop.setups.boxes import box_of
-from bridge.loop.setups.crew import model_of, reserves_of
 from bridge.loop.setups.dot_ralph.folder import locate, protected
-from bridge.loop.setups.gates import gates_of
 from bridge.loop.setups.model import Opened
 from bridge.loop.setups.projects import active_run
 from bridge.loop.setups.settings import TEXT, SettingKey, whole
@@ -59,8 +57,6 @@ SETTINGS = (
     SettingKey(field="completion_promise", name=ENV_PROMISE, kind=TEXT, default=PROMISE, option="promise",
                meaning="What completes the loop, unless PROMPT.md asks for one promise, and that is another."),
 )  # fmt: skip
-TURN_MINUTES = 60.0
-"""Minutes that one turn may take, unless told otherwise: a CLI that hangs must not cost the night."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,23 +95,10 @@ def open_outer(
     """
     probe = WorkDetector(layout.project, FILES)
     waits = night(os.environ)
-    settings = LoopSettings(
-        project=layout.project,
-        prompt=str(layout.prompt.relative_to(layout.project)),
-        live=asked.live,
-        resume=False,
-        timeout=TURN_MINUTES * 60 if asked.turn_seconds is None else asked.turn_seconds,
-        caps=asked.caps.over(read_caps(os.environ)),
-        files=FILES,
-        model=model_of(asked),
-        reserves=reserves_of(asked),
-        gates=gates_of(asked),
-        graces=asked.graces(waits.graces),
-        max_silence=asked.silence_seconds,
-        turn_log_bytes=waits.turn_log_bytes,
-        hook_seconds=waits.hook_seconds,
-        observers=telemetry_of(asked.telemetry, content=asked.telemetry_content),
-        box=box_of(layout.project, asked, (*protected(locate(layout.project)), *PROTECTED)),
+    prompt = str(layout.prompt.relative_to(layout.project))
+    box = box_of(layout.project, asked, (*protected(locate(layout.project)), *PROTECTED))
+    settings = replace(
+        asked_settings(layout.project, prompt, asked, waits, files=FILES, box=box), live=asked.live, resume=False
     )
     if probe.git is not None and settings.box is not None:
         probe.git.within = settings.box.around  # checkpoints run the project's hooks

@@ -103,7 +103,6 @@ def settle(
     """Return what the files are to be. Writes nothing.
 
     Args:
-        layout: the project.
         request: its promise is the one that was named, or that the environment has.
         before: the state of the active loop, or of the last one.
         goes_on: that state, where the loop goes on with it.
