@@ -134,6 +134,9 @@ class Judging:
 
     def _located(self, subject: Subject, results: Iterable[CheckResult]) -> list[CheckResult]:
         """The results, each finding at the line at fault where a trace tells it."""
+        results = [*results]
+        if not any(result.findings for result in results):
+            return results
         from bridge.verify.coverage.location import candidates, located
 
         checks = {check.code: check for check in self.checks(subject.kind) if check.phase == "behaviour"}
@@ -144,7 +147,7 @@ class Judging:
             if finding.code in checks and (lines := candidates(subject, finding))
         }
         if not (vague and subject.budget.remaining):
-            return [*results]
+            return results
         ran = self._traced(subject.path, {checks[finding.code]: None for finding in vague})
         return [
             result._replace(findings=tuple(located(each, vague.get(each, set()), ran) for each in result.findings))

@@ -51,13 +51,6 @@ class ProviderProbe(Probe):
     def hook(self, stem: str) -> str:
         return f"agent_{self.name()}_{stem}"
 
-    def named(self, hook: str) -> str:
-        """The function of this adapter that the contract calls ``agent_NAME_...``."""
-        return hook.replace("_NAME_", f"_{self.name()}_")
-
-    def has(self, hook: str) -> bool:
-        return super().has(self.named(hook))
-
     def prepare(self, shell: Shell) -> None:
         defaults = provider_contract().globals.items()
         lines = [f"{name}={quote(entry.default)}" for name, entry in defaults if entry.default is not None]
