@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.timing import paired, table
 from bridge.loop.sandbox.box import Box
-from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.sandbox.box_settings import Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -30,9 +30,9 @@ from benchmarks.timing import show  # noqa: E402
 from bridge.loop.swarm.events import SwarmEnded, TaskEnded, TaskStarted  # noqa: E402
 from bridge.loop.swarm.executors import opened  # noqa: E402
 from bridge.loop.swarm.opening import Swarm  # noqa: E402
-from bridge.loop.swarm.order import Order, Result  # noqa: E402
 from bridge.loop.swarm.supervisor import prepare, save_safely  # noqa: E402
-from bridge.loop.tasks.model import Task  # noqa: E402
+from bridge.loop.swarm.work_order import Order, Result  # noqa: E402
+from bridge.loop.tasks.task import Task  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -23,7 +23,7 @@ from tests.command import MAIN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bridge.loop.setups.model import SetupKind
+    from bridge.loop.setups.setup_kind import SetupKind
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = "5f0c2a9e-0b7d-4c55-9a41-3d2e8f70b1c6"

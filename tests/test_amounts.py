@@ -11,17 +11,17 @@ import pytest
 
 from bridge.base import timestamps
 from bridge.base.amounts import MOST, amount, total, whole
-from bridge.base.records import read_json, to_json
+from bridge.base.json_files import read_json, to_json
 from bridge.loop.engine.caps import Caps, Tally
-from bridge.loop.engine.records import NOTHING, Spent, TurnRecord, totals_of
-from bridge.loop.engine.runs import RunRecord, read_run
+from bridge.loop.engine.run_record import RunRecord, read_run
+from bridge.loop.engine.turn_records import NOTHING, Spent, TurnRecord, totals_of
 from bridge.loop.report.charts import growth
-from bridge.loop.report.model import read_turn
+from bridge.loop.report.run_report import read_turn
 from bridge.loop.setups.dot_ralph.breaker_files import read_breaker
 from bridge.loop.swarm.folder import EventsTail
-from bridge.loop.swarm.record import SwarmRecord, TaskRecord, read_swarm
 from bridge.loop.swarm.status import shown
-from bridge.loop.tasks.model import Task
+from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord, read_swarm
+from bridge.loop.tasks.task import Task
 from bridge.scripts.stream.analysis.limits import reset_time
 from bridge.scripts.stream.events import Reader
 from bridge.scripts.stream.events.base import Usage

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from tests.machine import NO_BOX
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Harm
+from bridge.verify.findings import Harm
 from bridge.verify.registry import Problem, static
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.reports import Report
 
 if TYPE_CHECKING:
-    from bridge.verify.model import RunFinished, ScriptFinished
+    from bridge.verify.findings import RunFinished, ScriptFinished
 
 
 class CountReport(Report):

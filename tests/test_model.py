@@ -11,10 +11,10 @@ import pytest
 from bridge import Driver
 from bridge.base.clis import build_cli, find_cli, shipped_drivers
 from bridge.errors import ConfigurationError
-from bridge.loop.setups.crew import model_of, parse_tool
+from bridge.loop.setups.further_tools import model_of, parse_tool
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.turn.driver import build_command
-from bridge.loop.turn.model import Model, model_for, with_model
+from bridge.loop.turn.language_model import Model, model_for, with_model
 from bridge.loop.turn.tool import TurnSettings
 
 if TYPE_CHECKING:

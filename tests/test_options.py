@@ -15,7 +15,7 @@ from bridge.errors import ConfigurationError, HookNotFound
 from bridge.loop.loops import LoopOptions, _run_options
 from bridge.loop.setups import KINDS, kinds
 from bridge.loop.setups.options import OPTIONS
-from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.task import Task
 
 WRONG: dict[str, tuple[object, ...]] = {
     "str": (3, b"x", ["x"]),

@@ -19,7 +19,7 @@ from bridge import Loop, Shell, Swarm
 from bridge.errors import HookInterrupted
 from bridge.loop.engine.events import IterationEnded, LoopEnded, Waiting
 from bridge.loop.engine.policy import Verdict
-from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.task import Task
 from tests.test_loop import Project, gone, make, plain, project, surroundings, until
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from bridge.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.adapters.model import AdapterFile
     from bridge.adapters.registry import LoadedAdapter
     from bridge.adapters.schema import AdapterProblem
+    from bridge.adapters.schema_model import AdapterFile
     from bridge.adapters.session import Session
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.adapters.escapes import Announcement
-    from bridge.adapters.model import AdapterFile
     from bridge.adapters.payload import Payload
+    from bridge.adapters.schema_model import AdapterFile
     from bridge.adapters.terminal import Terminal
 
 DRAWN = 0.15

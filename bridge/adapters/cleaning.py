@@ -11,7 +11,7 @@ from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.render import render, trimmed
 
 if TYPE_CHECKING:
-    from bridge.adapters.model import AdapterFile, Interleave
+    from bridge.adapters.schema_model import AdapterFile, Interleave
 
 _SKIPPED = re.compile(rf"(?:[\r\n]|{SEQUENCE.pattern})*")
 _LINE_END = re.compile(r"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\r)*(?:\n|\x1bE)(?:\x1b\[\?2004l\r?)?")

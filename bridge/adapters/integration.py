@@ -18,7 +18,7 @@ from bridge.base.process.table import identify
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.schema_model import AdapterFile
 
 BUILTIN = Path(__file__).parent / "builtin"
 _SCRIPTS = Path(__file__).parent / "scripts"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bridge.adapters.integration import Script
-    from bridge.adapters.model import AdapterFile, ProcessSection
+    from bridge.adapters.schema_model import AdapterFile, ProcessSection
 
 _VARIABLE = re.compile(r"%([A-Za-z_][A-Za-z0-9_]*(?:\([xX]86\))?)%")
 _ALSO_CALLED = {"python": ("python3",), "lua": ("lua5.4", "lua5.3"), "node": ("nodejs",), "fd": ("fdfind",)}

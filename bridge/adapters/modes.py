@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Mapping, Sequence
 
-    from bridge.adapters.model import AdapterFile, Mode
+    from bridge.adapters.schema_model import AdapterFile, Mode
 
 
 class ModeState(NamedTuple):

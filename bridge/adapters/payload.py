@@ -13,7 +13,7 @@ from bridge.errors import IncompleteInput, LineTooLong
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.adapters.model import AdapterFile, BalancedParens
+    from bridge.adapters.schema_model import AdapterFile, BalancedParens
 
 _PREFIX = re.compile(r"['`,@#]+")
 """What may stand before a datum and belongs to it."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.adapters.integration import Script
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.schema_model import AdapterFile
 
 _LINE_GAP = 0.15
 """Silence after which the next line of a script is typed although the program doesn't seem to read."""

@@ -12,7 +12,7 @@ from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.schema_model import AdapterFile
 
 _LONGEST_LINE = 2048
 _SGR_BEFORE = re.compile(r"(?:\x1b\[[0-9;]*m)+\Z")

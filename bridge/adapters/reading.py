@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
 
-from bridge.adapters.model import AdapterFile, FieldRule
 from bridge.adapters.patterns import compiled
 from bridge.adapters.schema import AdapterProblem, did_you_mean, keys_of, suggestion, without_none
+from bridge.adapters.schema_model import AdapterFile, FieldRule
 from bridge.base import yaml_bounds
 
 if TYPE_CHECKING:

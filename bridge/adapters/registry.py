@@ -23,7 +23,7 @@ from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
 if TYPE_CHECKING:
     from bridge.adapters.integration import Script
-    from bridge.adapters.model import AdapterFile
+    from bridge.adapters.schema_model import AdapterFile
 
 Tier = Literal["builtin", "user", "project", "file"]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.escapes import protocol_number
 from bridge.adapters.launch import first_word
-from bridge.adapters.model import Debugger
 from bridge.adapters.payload import takes_shell_delivery
 from bridge.adapters.schema import did_you_mean, keys_of, vocabulary
+from bridge.adapters.schema_model import Debugger
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from bridge.adapters.model import AdapterFile, DeclaredTest
+    from bridge.adapters.schema_model import AdapterFile, DeclaredTest
 
 _SEMVER = re.compile(r"\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
 

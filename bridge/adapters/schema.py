@@ -9,7 +9,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from bridge.adapters.model import AdapterFile, Debugger, FieldRule
+from bridge.adapters.schema_model import AdapterFile, Debugger, FieldRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,9 +18,9 @@ from bridge.errors import AdapterNotReady, BridgeError, ConfigurationError, Sess
 
 if TYPE_CHECKING:
     from bridge.adapters.integration import Script
-    from bridge.adapters.model import AdapterFile
     from bridge.adapters.program import StartOptions
     from bridge.adapters.results import Result
+    from bridge.adapters.schema_model import AdapterFile
 
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""

@@ -21,9 +21,9 @@ from bridge.errors import BridgeError, ProgramNotFound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.adapters.model import DeclaredTest, SetupStep
     from bridge.adapters.registry import LoadedAdapter
     from bridge.adapters.results import Result
+    from bridge.adapters.schema_model import DeclaredTest, SetupStep
     from bridge.adapters.session import Session
 
 _OUT_OF_BAND = 2.0

@@ -13,7 +13,7 @@ from bridge.base.resources import is_name, likely, os_text
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import print_json, write
 from bridge.errors import ConfigurationError, HookTimeout
-from bridge.loop.sandbox.record import require_looked
+from bridge.loop.sandbox.unexamined import require_looked
 from bridge.scripts import lookup
 from bridge.shell import DEFAULT_TIMEOUT
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bridge.cli._as_controller import ControllerScreen
     from bridge.cli._json_lines import JsonLines
     from bridge.loop.engine.events import LoopEnded, LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.dot_ralph.controller import ControlledLoop, Controller
     from bridge.loop.setups.dot_ralph.flags import Arguments
     from bridge.loop.setups.dot_ralph.folder import Folder

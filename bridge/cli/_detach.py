@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from bridge.base.files import make_folder, usable, write_atomic
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.cli._options import choose_loop
 from bridge.cli._terminal import say, say_all
 from bridge.loop.engine.lock import standing

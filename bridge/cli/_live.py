@@ -16,7 +16,7 @@ from bridge.base import timestamps
 from bridge.base.wording import duration, plural, tame, usd
 from bridge.cli.status import standing, why_waiting
 from bridge.errors import BridgeError
-from bridge.loop.report import facts
+from bridge.loop.report import run_facts
 from bridge.loop.report.live import AgentText, LiveLoop, running_loops
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class LoopScreen(Screen[None]):
             self._under_way = None
         for turn in turns[max(self._listed, self._skipped) :]:
             colours = {f"{turn.result}": _COLOURS[turn.result]}
-            table.add_row(*(Text(cell, colours.get(cell, "")) for cell in facts.turn_row(turn)[:-1]))
+            table.add_row(*(Text(cell, colours.get(cell, "")) for cell in run_facts.turn_row(turn)[:-1]))
         self._listed = len(turns)
         if under_way is not None and self._under_way is None and self.live.run is not None:
             cells = (str(under_way), timestamps.clock(self.live.run.turn_began), "", "running", "", "", "")
@@ -247,11 +247,11 @@ def head(live: LiveLoop, now: float) -> Text:
     tokens = spent.tokens if spent and caps.get("max_tokens") else totals.tokens
     amounts = [
         f"{plural(totals.turns, 'turn')}{failures}",
-        f"{facts.tokens(tokens)}{_of(caps, 'max_tokens', facts.tokens)} tokens",
-        f"{facts.money(cost)}{_of(caps, 'max_cost', usd)}",
+        f"{run_facts.tokens(tokens)}{_of(caps, 'max_tokens', run_facts.tokens)} tokens",
+        f"{run_facts.money(cost)}{_of(caps, 'max_cost', usd)}",
     ]
     if spent and (most := caps.get("tokens_per_hour")):
-        amounts.append(f"{facts.tokens(spent.hour_tokens)} of {facts.tokens(most)} tokens this hour")
+        amounts.append(f"{run_facts.tokens(spent.hour_tokens)} of {run_facts.tokens(most)} tokens this hour")
     plan = next((turn.plan for turn in reversed(live.turns) if turn.plan), None)
     if plan is not None:
         amounts.append(f"{plan[0]} of {plan[1]} tasks done")

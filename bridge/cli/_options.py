@@ -16,16 +16,16 @@ from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import VARIABLES
 from bridge.loop.engine.observers import OPTIONS as TELEMETRY
-from bridge.loop.sandbox.record import require_looked
+from bridge.loop.sandbox.unexamined import require_looked
 from bridge.loop.setups import PLAIN, kinds
-from bridge.loop.setups.boxes import OPTIONS as SANDBOX
-from bridge.loop.setups.crew import OPTIONS as CREW
-from bridge.loop.setups.gates import OPTIONS as GATES
+from bridge.loop.setups.box_options import OPTIONS as SANDBOX
+from bridge.loop.setups.further_tools import OPTIONS as CREW
+from bridge.loop.setups.gate_options import OPTIONS as GATES
 from bridge.loop.setups.options import OPTIONS, RunOptions
 from bridge.loop.setups.projects import choose, project_above
 from bridge.loop.setups.unserved import OPTIONS as UNSERVED
-from bridge.loop.tasks.back import WRITE_BACK
-from bridge.loop.tasks.model import MOST, USUAL, Filters
+from bridge.loop.tasks.source_updates import WRITE_BACK
+from bridge.loop.tasks.task import MOST, USUAL, Filters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from bridge.cli._json_lines import JsonLines
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.setups.model import Setup, SetupKind
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Setup, SetupKind
 
 
 def run_pull(

@@ -36,8 +36,8 @@ from bridge.loop.engine.events import (
     interruption,
 )
 from bridge.loop.engine.policy import Verdict
-from bridge.loop.engine.records import NO_TURNS, Totals
-from bridge.loop.sandbox.own import commits_refused, unrestricted
+from bridge.loop.engine.turn_records import NO_TURNS, Totals
+from bridge.loop.sandbox.permissions import commits_refused, unrestricted
 from bridge.shell.consent import is_ours
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from bridge.errors import ProjectCodeNotRun
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
-    from bridge.loop.setups.model import Opened
+    from bridge.loop.engine.loop_settings import LoopSettings
+    from bridge.loop.setups.setup_kind import Opened
     from bridge.scripts.agent import Agent
     from bridge.scripts.driver import Driver
 

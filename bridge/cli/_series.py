@@ -16,16 +16,16 @@ from bridge.loop.loops import found_kind
 from bridge.loop.setups import check
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.model import Asked
 from bridge.loop.tasks.series import Series, TaskLoopEnded, TaskLoopStarted
+from bridge.loop.tasks.task import Asked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.cli._json_lines import JsonLines
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.tasks.back import How
-    from bridge.loop.tasks.model import Filters
+    from bridge.loop.tasks.source_updates import How
+    from bridge.loop.tasks.task import Filters
 
 
 def run_series(

@@ -21,8 +21,8 @@ from bridge.loop.swarm.events import (
     TaskStarted,
     TaskWatched,
 )
-from bridge.loop.swarm.record import MERGED
 from bridge.loop.swarm.status import outcome_of, shown
+from bridge.loop.swarm.swarm_record import MERGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.swarm.opening import Swarm
-    from bridge.loop.swarm.record import TaskRecord
+    from bridge.loop.swarm.swarm_record import TaskRecord
 
 _HEAD = ("task", "worker", "turn", "time", "cost", "outcome")
 _MOST = 12

@@ -10,7 +10,7 @@ from bridge.cli._flow import cut
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.tasks.task import Task
 
 _MOST_LABELS = 30
 _LEAST_TITLE = 20

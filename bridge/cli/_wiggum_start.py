@@ -17,9 +17,9 @@ from bridge.cli._terminal import print_json, say
 from bridge.loop.engine.caps import VARIABLES
 from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, Notice, OutputText, Waiting
 from bridge.loop.engine.observers import OPTIONS as TELEMETRY
-from bridge.loop.setups.boxes import OPTIONS as SANDBOX
-from bridge.loop.setups.crew import OPTIONS as CREW
-from bridge.loop.setups.gates import OPTIONS as GATES
+from bridge.loop.setups.box_options import OPTIONS as SANDBOX
+from bridge.loop.setups.further_tools import OPTIONS as CREW
+from bridge.loop.setups.gate_options import OPTIONS as GATES
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.setups.wiggum.outer import OuterState
 

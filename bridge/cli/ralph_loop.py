@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.loop.engine.events import HookText, LoopEvent
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.setups.setup_kind import Setup
 
 
 def run_setup(setup: Setup | None, options: RunOptions, *, quiet: bool) -> int:

@@ -57,7 +57,7 @@ def report(
     Exit codes: 0 reported; 2 no loop has run here, or there is no such run.
     """
     from bridge.loop.report import formats
-    from bridge.loop.report.model import read_report
+    from bridge.loop.report.run_report import read_report
 
     with guarded():
         if run is not None and every:

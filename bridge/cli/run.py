@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.cli._json_lines import JsonLines
-    from bridge.loop.setups.model import Opened, Setup, SetupKind
+    from bridge.loop.setups.setup_kind import Opened, Setup, SetupKind
 
 
 _GROUPS = {
@@ -300,7 +300,7 @@ def _means_plain(folder: Path, setup: Setup, given: dict[str, Any]) -> bool:
 
 def _of_project(folder: Path, given: dict[str, Any]) -> None:
     """Take from the project's own file what the command line doesn't say."""
-    from bridge.loop.sandbox.settings import users_word
+    from bridge.loop.sandbox.box_settings import users_word
     from bridge.loop.setups.project_file import project_options
 
     context = click.get_current_context()

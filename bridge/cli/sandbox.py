@@ -15,8 +15,8 @@ from bridge.cli._help import Group, completes
 from bridge.cli._options import named_cli
 from bridge.cli._terminal import say, write
 from bridge.errors import SandboxUnavailable
+from bridge.loop.sandbox.box_settings import CONTAINERS, wishes
 from bridge.loop.sandbox.image import BASE, containerfile, image_name
-from bridge.loop.sandbox.settings import CONTAINERS, wishes
 
 _LAST = 5
 """Lines of a failed build that are told again."""

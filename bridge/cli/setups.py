@@ -20,7 +20,7 @@ from bridge.loop.setups.projects import choose
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.loop.setups.model import Setup, SetupKind
+    from bridge.loop.setups.setup_kind import Setup, SetupKind
 
 
 @click.command()

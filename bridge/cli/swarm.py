@@ -41,8 +41,8 @@ from bridge.cli.report import report_options, write_report
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.observers import OPTIONS as TELEMETRY
 from bridge.loop.sandbox.recovery import look_behind
-from bridge.loop.setups.boxes import OPTIONS as SANDBOX
-from bridge.loop.setups.crew import OPTIONS as CREW
+from bridge.loop.setups.box_options import OPTIONS as SANDBOX
+from bridge.loop.setups.further_tools import OPTIONS as CREW
 from bridge.loop.setups.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import SwarmRecord
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.swarm.swarm_record import SwarmRecord
+    from bridge.loop.tasks.task import Task
 
 
 class _WithRunOptions(click.Command):
@@ -162,8 +162,8 @@ def run(context: click.Context, /, **given: Any) -> int:
     from bridge.loop.swarm.opening import Swarm
     from bridge.loop.swarm.project import open_project
     from bridge.loop.tasks import open_source
-    from bridge.loop.tasks.model import Asked
-    from bridge.loop.tasks.order import ordered
+    from bridge.loop.tasks.task import Asked
+    from bridge.loop.tasks.task_order import ordered
 
     if given.pop("tokens_per_hour"):
         raise click.UsageError("--tokens-per-hour is for single loops: put it behind --", context)
@@ -309,8 +309,8 @@ def list_runs(*, project: str | None, as_json: bool) -> None:
     """List this project's swarms."""
     from bridge.loop.swarm.folder import runs
     from bridge.loop.swarm.project import open_project
-    from bridge.loop.swarm.record import read_swarm
     from bridge.loop.swarm.status import shown
+    from bridge.loop.swarm.swarm_record import read_swarm
 
     with guarded():
         swarms = open_project(project_folder(project)).swarms
@@ -401,8 +401,8 @@ def _run_options(context: click.Context) -> dict[str, Any]:
 
 
 def _tasks(name: str | None, opened: SwarmProject, *, by_heading: bool) -> list[Task] | None:
-    from bridge.base.records import read_text
-    from bridge.loop.tasks.listed import from_lines, from_yaml
+    from bridge.base.json_files import read_text
+    from bridge.loop.tasks.task_lines import from_lines, from_yaml
 
     if name is None:
         text = opened.plan_text()
@@ -431,7 +431,7 @@ def _seen(run_name: str | None, project: str | None) -> dict[str, Any]:
 def _found(run_name: str | None, project: str | None) -> tuple[SwarmProject, SwarmRecord, Path]:
     from bridge.loop.swarm.folder import find_run
     from bridge.loop.swarm.project import open_project
-    from bridge.loop.swarm.record import read_swarm
+    from bridge.loop.swarm.swarm_record import read_swarm
 
     opened = open_project(project_folder(project))
     folder = find_run(opened.swarms, run_name)

@@ -15,11 +15,11 @@ from bridge.cli._options import filter_options, project_folder, project_option, 
 from bridge.cli._output_file import check_target, write_output
 from bridge.cli._terminal import print_json, say, show
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.model import Asked
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.task import Asked
+from bridge.loop.tasks.task_order import ordered
 
 if TYPE_CHECKING:
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.tasks.task import Task
 
 
 @click.group(cls=Group)
@@ -75,7 +75,7 @@ def import_tasks(*, source: str, form: str, output: str | None, project: str | N
     A file that is there is not overwritten.
     """
     from bridge.errors import ConfigurationError
-    from bridge.loop.tasks.forms import written
+    from bridge.loop.tasks.task_formats import written
 
     with guarded():
         if output is not None:

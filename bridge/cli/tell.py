@@ -111,8 +111,8 @@ def _resume(loop: LoopPlace) -> int:
 
 
 def _skip(loop: LoopPlace) -> int:
-    from bridge.base.records import read_text
-    from bridge.loop.tasks.boxes import PlanFormat
+    from bridge.base.json_files import read_text
+    from bridge.loop.tasks.checkboxes import PlanFormat
 
     if not _running(loop):
         return _no_loop()

@@ -20,13 +20,13 @@ from bridge.cli._output_file import check_target
 from bridge.cli._terminal import Style, in_job, message, say, steer, write
 from bridge.cli.explain import matching
 from bridge.errors import ConfigurationError
-from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
+from bridge.verify.findings import RunFinished, RunStarted, ScriptFinished, ScriptStarted, Severity
 from bridge.verify.reports import FORMATS, ReportOptions, printable, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from bridge.verify.model import Event
+    from bridge.verify.findings import Event
 
 _KINDS = ", ".join(FORMATS)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.setups.model import Opened, Setup, SetupKind
+    from bridge.loop.setups.setup_kind import Opened, Setup, SetupKind
 
 
 class LoopOptions(TypedDict, total=False):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.drift import DriftStatus, examine_options
 from bridge.verify.engine import verify
-from bridge.verify.model import ScriptFinished, Severity
+from bridge.verify.findings import ScriptFinished, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 
 from bridge.shell import Shell
 from bridge.verify.budget import strain
-from bridge.verify.intake import given_in, nothing_verified
-from bridge.verify.judging import Judging
-from bridge.verify.model import (
+from bridge.verify.findings import (
     CheckOutcome,
     CheckResult,
     RunFinished,
@@ -26,6 +24,8 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
+from bridge.verify.intake import given_in, nothing_verified
+from bridge.verify.judging import Judging
 from bridge.verify.recordings import recording_beside
 from bridge.verify.registry import chosen
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from bridge.verify.findings import Event
     from bridge.verify.intake import GivenScript
     from bridge.verify.judging import Mending
-    from bridge.verify.model import Event
     from bridge.verify.registry import Check
 
 DEFAULT_TIMEOUT = 30.0

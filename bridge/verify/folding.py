@@ -12,7 +12,7 @@ import difflib
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.verify.model import Aspect, CheckOutcome, CheckResult, Finding, Severity
+from bridge.verify.findings import Aspect, CheckOutcome, CheckResult, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

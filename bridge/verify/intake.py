@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import ConfigurationError, ScriptNotFound
 from bridge.shell.script import MOST_BYTES
-from bridge.verify.model import CheckOutcome, CheckResult, Finding, ScriptFinished, Severity
+from bridge.verify.findings import CheckOutcome, CheckResult, Finding, ScriptFinished, Severity
 from bridge.verify.registry import Problem, load
 
 if TYPE_CHECKING:

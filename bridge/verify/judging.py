@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bridge.errors import BridgeError, HookTimeout
+from bridge.verify.findings import CheckOutcome, CheckResult, ScriptFinished
 from bridge.verify.folding import folded
 from bridge.verify.intake import not_admitted, nothing_verified
-from bridge.verify.model import CheckOutcome, CheckResult, ScriptFinished
 from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, load
 from bridge.verify.subject import Subject
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bridge.verify.coverage import TracedCommand
+    from bridge.verify.findings import Coverage, Finding, Mend
     from bridge.verify.intake import GivenScript
-    from bridge.verify.model import Coverage, Finding, Mend
     from bridge.verify.registry import Check
 
 Mending = Literal["no", "show", "write"]

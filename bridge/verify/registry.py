@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from bridge.base import resources
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.verify.model import Finding, Harm, Severity
+from bridge.verify.findings import Finding, Harm, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bridge.scripts.contract import Contract
     from bridge.verify.facts import Facts, Reading
-    from bridge.verify.model import Kind
+    from bridge.verify.findings import Kind
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.probe.provider import ProviderProbe

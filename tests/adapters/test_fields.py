@@ -13,9 +13,9 @@ import pytest
 from bridge import Adapter
 from bridge.adapters.cleaning import clean
 from bridge.adapters.launch import arguments
-from bridge.adapters.model import AdapterFile, OutputSection, ProcessSection, Prompt
 from bridge.adapters.prompts import PromptDetector
 from bridge.adapters.registry import load_file
+from bridge.adapters.schema_model import AdapterFile, OutputSection, ProcessSection, Prompt
 from bridge.adapters.testing import run_tests
 from bridge.errors import AdapterNotReady, SessionBusy
 from tests.machine import mostly_slow

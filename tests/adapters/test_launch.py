@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.adapters.launch import arguments, environment, expanded, find_program, split
-from bridge.adapters.model import AdapterFile, Capabilities, Input, ProcessSection, Tempfile, Wrapper
 from bridge.adapters.payload import cd_command, delivery, quoted
+from bridge.adapters.schema_model import AdapterFile, Capabilities, Input, ProcessSection, Tempfile, Wrapper
 from bridge.errors import ConfigurationError, ProgramNotFound
 
 if TYPE_CHECKING:

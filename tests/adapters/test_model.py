@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters import model, registry, rules
+from bridge.adapters import registry, rules, schema_model
 from bridge.adapters.reading import LoadedFile, read_adapter
 from bridge.adapters.schema import json_schema, keys_of
 
@@ -280,7 +280,7 @@ def test_what_has_no_effect_is_a_note(text: str, key: str) -> None:
 def test_the_documentation_names_every_field_and_every_note() -> None:
     text = (Path(registry.__file__).parents[2] / "docs" / "adapter-fields.md").read_text()
     assert [path for path in _noted() if f"| `{path}` |" not in text] == []
-    sections = {name for name, _ in keys_of(model.AdapterFile).items()}
+    sections = {name for name, _ in keys_of(schema_model.AdapterFile).items()}
     assert {name for name in sections if f"`{name}`" not in text} == set()
 
 
@@ -301,13 +301,15 @@ def test_no_field_is_dead() -> None:
     read_there = set(re.findall(r"\.(\w+)", code))
     dead = {
         f"{kind.__name__}.{name}"
-        for kind in vars(model).values()
+        for kind in vars(schema_model).values()
         if isinstance(kind, type) and is_dataclass(kind)
         for name, key in keys_of(kind).items()
         if key.field not in read_there
     }
-    shown = {f"Debugger.{name}" for name in keys_of(model.Debugger)}  # by name, in adapter.py
-    shown |= {f"Capabilities.{name}" for name in keys_of(model.Capabilities)}  # whole, by adapter list --json
+    shown = {f"Debugger.{name}" for name in keys_of(schema_model.Debugger)}  # by name, in adapter.py
+    shown |= {
+        f"Capabilities.{name}" for name in keys_of(schema_model.Capabilities)
+    }  # whole, by adapter list --json
     # Of one possible value, or part of what a note is about.
     assert dead - shown == {"ProcessSection.encoding", "ShellIntegration.protocol", "Banner.reason_template"}
 

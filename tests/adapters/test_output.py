@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.adapters.cleaning import clean, echo_end, strip_deterministic, strip_fuzzy
-from bridge.adapters.model import AdapterFile, Mode, OutputSection
 from bridge.adapters.modes import ModeState, detect_mode, mode_at_prompt
 from bridge.adapters.render import render, trimmed
+from bridge.adapters.schema_model import AdapterFile, Mode, OutputSection
 from bridge.cli._adapter_session import shortened
 
 E = "\x1b"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.adapters.model import BalancedParens
 from bridge.adapters.payload import balance_of
+from bridge.adapters.schema_model import BalancedParens
 
 LISP = BalancedParens(
     line_comment=";", block_comment=("#|", "|#"), char_literal_prefix="#\\", datum_comment_prefix="#;"

@@ -19,13 +19,13 @@ from bridge.adapters.channel import Transcript
 from bridge.adapters.cleaning import clean, echo_end, interleaved, out_of_band_text, without_prompts
 from bridge.adapters.ending import EndDetector, Ending, NotYet, Situation
 from bridge.adapters.escapes import Announcement, Announcements, protocol_number, visible
-from bridge.adapters.model import AdapterFile, GroupCapture, Interleave, Mode, Prompt
 from bridge.adapters.modes import ModeState, captures_of, effect_of, exit_of, mode_at_prompt
 from bridge.adapters.payload import delivery
 from bridge.adapters.prompts import PromptDetector, PromptRules, prompt_rules
 from bridge.adapters.reading import read_adapter
 from bridge.adapters.registry import load_file
 from bridge.adapters.render import render, trimmed
+from bridge.adapters.schema_model import AdapterFile, GroupCapture, Interleave, Mode, Prompt
 from bridge.adapters.terminal import TtyState
 from bridge.adapters.testing import run_tests
 from bridge.errors import ConfigurationError

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.verify import registry
-from bridge.verify.model import Harm, RunStarted
+from bridge.verify.findings import Harm, RunStarted
 from tests.verify.runs import RUN, events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bridge.verify.model import Event, ScriptFinished
+    from bridge.verify.findings import Event, ScriptFinished
 
 
 class Engine(ModuleType):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.base import resources
-from bridge.loop.sandbox.own import unrestricted
+from bridge.loop.sandbox.permissions import unrestricted
 from bridge.loop.setups.diagnosis import checks
 from bridge.loop.setups.plain.doctor import BlankCase
 from tests.command import MAIN

@@ -44,7 +44,7 @@ from bridge.loop.setups.dot_ralph.policy import FolderState
 from bridge.loop.setups.wiggum.outer import OuterState
 from bridge.loop.swarm.status import shown
 from bridge.loop.turn.tool import HookText
-from bridge.verify.model import Event as VerifyEvent
+from bridge.verify.findings import Event as VerifyEvent
 from bridge.verify.reports import FORMATS, ReportOptions
 from tests.command import MAIN
 from tests.terminal import Terminal
@@ -256,7 +256,7 @@ def test_no_finding_does(report: str) -> None:
 
 
 def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from bridge.loop.swarm.record import SwarmRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord
 
     seen = shown(dataclasses.replace(made(SwarmRecord), end=HOSTILE), tmp_path)
     with screen(monkeypatch) as found:

@@ -11,7 +11,7 @@ import pytest
 
 from bridge.cli.app import run_app
 from bridge.errors import ShellStartFailed
-from bridge.verify.model import RunFinished
+from bridge.verify.findings import RunFinished
 from tests.cli.engine import engine
 from tests.verify.runs import RUN, events
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_bdd import given, parsers, then, when
 
 from bridge.verify.engine import verify
-from bridge.verify.model import Finding, ScriptFinished, Severity
+from bridge.verify.findings import Finding, ScriptFinished, Severity
 from bridge.verify.registry import load
 from tests.features.agent_bench import promising
 from tests.features.driver_bench import decoded

@@ -10,7 +10,7 @@ import pytest
 
 from bridge.base.files import confine
 from bridge.errors import ProjectUnusable
-from bridge.loop.engine.aside import FOLDER, Aside
+from bridge.loop.engine.set_aside import FOLDER, Aside
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from bridge.loop.engine.plan import CONTEXT_LIMIT, Plan, context_for
 from bridge.loop.engine.state import LoopState
 from bridge.loop.engine.store import Facts
-from bridge.loop.setups.bmalph import gates as gates_module
-from bridge.loop.setups.bmalph.gates import (
+from bridge.loop.setups.bmalph import quality_gates as gates_module
+from bridge.loop.setups.bmalph.policy import BmalphOutcome
+from bridge.loop.setups.bmalph.quality_gates import (
     CommandRun,
     CustomGate,
     GateResults,
@@ -27,7 +28,6 @@ from bridge.loop.setups.bmalph.gates import (
     results_of,
     split_gates,
 )
-from bridge.loop.setups.bmalph.policy import BmalphOutcome
 from bridge.loop.setups.bmalph.review import (
     ReviewFacts,
     findings_in,

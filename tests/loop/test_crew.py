@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from bridge.loop.engine.crew import OVERLOAD_TURNS, PROBES, Crew
+from bridge.loop.engine.loop_settings import Candidate, LoopSettings, Reserves
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.plan import Plan
 from bridge.loop.engine.policy import MARGIN, Decision, Verdict
-from bridge.loop.engine.settings import Candidate, LoopSettings, Reserves
+from bridge.loop.engine.tool_choice import OVERLOAD_TURNS, PROBES, Crew
 from bridge.scripts.stream.analysis import Analysis, Limit, PermanentFailure, PermanentReason
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 from bridge.base.process.leftovers import MARK
 from bridge.base.process.table import environments_visible, has_open, identify
 from bridge.loop.engine.lock import FILE as LOCK
-from bridge.loop.engine.runs import FILE, begin_run, end_leftovers, read_run
+from bridge.loop.engine.run_record import FILE, begin_run, end_leftovers, read_run
 from bridge.loop.setups.wiggum.controls import stop
 from bridge.loop.setups.wiggum.files import Layout
 

@@ -14,7 +14,7 @@ from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.plan import Plan
 from bridge.loop.engine.policy import GO_ON, Moment, PlanPolicy, Verdict
 from bridge.loop.engine.state import LoopState
-from bridge.loop.setups.gates import gates_of
+from bridge.loop.setups.gate_options import gates_of
 from bridge.loop.setups.options import RunOptions
 from bridge.scripts.stream.analysis import Limit
 from tests import examples

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 HOST = """
 import sys, time
 from pathlib import Path
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 project = Path(sys.argv[1])
 with ActiveRun(project / "state", project, command=["x"]):
     print(flush=True)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ArgumentTooLong, ProgramNotFound, ProjectUnusable
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, Notice, OutputText
+from bridge.loop.engine.loop_settings import LoopSettings
 from bridge.loop.engine.policy import Limits, Verdict
-from bridge.loop.engine.runs import read_run
-from bridge.loop.engine.settings import LoopSettings
+from bridge.loop.engine.run_record import read_run
 from bridge.loop.setups.plain.opening import run_plain
 from bridge.loop.turn.driver import DriverTool
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.base.git.tree import TreeState
+from bridge.loop.engine.loop_settings import LoopSettings
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import GO_ON, Decision, Limits, Verdict
-from bridge.loop.engine.settings import LoopSettings
 from bridge.loop.engine.standstill import IDLE, REASONS, SAME, Standstill, WorkWatch, last_words, sentence
 from bridge.scripts.stream.analysis import Analysis, Limit, PermanentFailure, PermanentReason
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from bridge.verify.rehearsal.homes import PORT
 from tests.machine import NO_PROVIDER
 from tests.real.conftest import Stage, asked, both_tasks, told
 
 if TYPE_CHECKING:
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
     from bridge.verify.rehearsal.sandbox import RehearsalResult
 
 pytestmark = pytest.mark.real

@@ -18,10 +18,10 @@ import pytest
 from bridge.base.git.repository import Repository
 from bridge.loop.swarm.checks import OnGitHub
 from bridge.loop.swarm.pulls import PullRequests
-from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.back import Account
-from bridge.loop.tasks.model import Asked, Filters, Task
+from bridge.loop.tasks.source_updates import Account
+from bridge.loop.tasks.task import Asked, Filters, Task
 from tests.tasks.stand_ins.gh import FIELDS, FLAGS, NEWER
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.git.tree import FileStat
-from bridge.loop.engine.records import TurnRecord
-from bridge.loop.report.model import Commit, Report, Run, Wait
+from bridge.loop.engine.turn_records import TurnRecord
+from bridge.loop.report.run_report import Commit, Report, Run, Wait
 
 if TYPE_CHECKING:
-    from bridge.loop.engine.records import Result
+    from bridge.loop.engine.turn_records import Result
 
 _BEGAN = 1_795_300_000.0
 _ERRORS: dict[Result, str] = {

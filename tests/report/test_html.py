@@ -16,7 +16,7 @@ from bridge.base.git.tree import FileStat
 from bridge.base.wording import duration
 from bridge.errors import ConfigurationError
 from bridge.loop.report import charts, formats, html
-from bridge.loop.report.model import Commit, Report, Run, Wait
+from bridge.loop.report.run_report import Commit, Report, Run, Wait
 from bridge.loop.report.time_line import Span, lay_out
 from tests import chromium
 from tests.report.nights import night

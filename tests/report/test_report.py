@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 
 from bridge.loop.engine.events import LoopEvent, RunNote, TurnRecorded
-from bridge.loop.engine.records import TurnRecord
 from bridge.loop.engine.store import Store
+from bridge.loop.engine.turn_records import TurnRecord
 from bridge.loop.report import formats, html
-from bridge.loop.report.facts import rows
-from bridge.loop.report.model import Commit, Report, Run, commit_id, read_report, read_turn
+from bridge.loop.report.run_facts import rows
+from bridge.loop.report.run_report import Commit, Report, Run, commit_id, read_report, read_turn
 from bridge.loop.setups.overview import LoopPlace
 from tests.setups.conftest import setup as setup
 

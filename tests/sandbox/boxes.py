@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from bridge.base.process.ask import ask
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.base.process.ask import Ran
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
 
 _CONF = """\
 [containers]

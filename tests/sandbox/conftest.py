@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
     from tests.sandbox.boxes import Ordinary, Place
 
 

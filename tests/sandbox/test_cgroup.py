@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
     from tests.sandbox.boxes import Place
 
 NO_GROUP = "no control group can be had here"

@@ -14,8 +14,8 @@ import pytest
 
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.sandbox import containers, srt
+from bridge.loop.sandbox.box_policy import Policy
 from bridge.loop.sandbox.boxed import Boxed, boxed
-from bridge.loop.sandbox.policy import Policy
 
 if TYPE_CHECKING:
     from pathlib import Path

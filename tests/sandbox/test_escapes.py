@@ -20,11 +20,11 @@ import psutil
 import pytest
 
 from bridge.base.process.ask import ask
-from bridge.loop.engine.aside import FOLDER
-from bridge.loop.sandbox import cgroup, contents
+from bridge.loop.engine.set_aside import FOLDER
+from bridge.loop.sandbox import admitted, cgroup
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from bridge.loop.setups.projects import state_folders
 from tests.command import MAIN
 from tests.examples import EXAMPLES, lives, project, until
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
     from tests.examples import Project
 
 pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
@@ -612,7 +612,7 @@ def test_a_signal_reaches_the_cli(attack_of: Callable[[str], Attack], number: si
 
 @pytest.mark.timeout(300)  # bash waits longer and longer for a process that it may have
 def test_an_ordinary_users_box_is_closed_and_bounded(ordinary: Ordinary, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "_masked", lambda: ())  # of root alone
+    monkeypatch.setattr(admitted, "_masked", lambda: ())  # of root alone
     monkeypatch.setattr(cgroup, "place", lambda _name: "")  # likewise
     home, made = ordinary.folder / "home", ordinary.folder / "home/p"
     for each in _HIDDEN:

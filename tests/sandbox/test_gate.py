@@ -16,14 +16,14 @@ import pytest
 
 from bridge.errors import ProjectUnusable
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.boxed import boxed
 from bridge.loop.sandbox.mounts import proven, resolved
-from bridge.loop.sandbox.names import NAMES
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.record import not_looked_at
 from bridge.loop.sandbox.recovery import look_behind
-from bridge.loop.sandbox.settings import Wishes
-from bridge.loop.setups.boxes import _of_others, signs_of_kinds
+from bridge.loop.sandbox.trusted_names import NAMES
+from bridge.loop.sandbox.unexamined import not_looked_at
+from bridge.loop.setups.box_options import _of_others, signs_of_kinds
 from tests.cli.conftest import Project
 from tests.examples import until
 from tests.machine import NO_BOX, mostly_slow
@@ -31,8 +31,8 @@ from tests.machine import NO_BOX, mostly_slow
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.loop.sandbox.box_policy import Provider
     from bridge.loop.sandbox.guard import Guard
-    from bridge.loop.sandbox.policy import Provider
     from tests.sandbox.boxes import Ordinary
 
 ATTACKS = {

@@ -18,10 +18,10 @@ from bridge.base.process import ask as ask_module
 from bridge.base.process.ask import ask
 from bridge.errors import ProjectUnusable
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.gitfolder import _without_password
 from bridge.loop.sandbox.gitvalues import parse
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from tests.machine import NO_BOX, NO_PROVIDER, mostly_slow
 from tests.sandbox.boxes import usable
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
 
 pytestmark = pytest.mark.skipif(probe(Wishes(provider="bwrap"), os.environ) is not None, reason=NO_BOX)
 BASH = shutil.which("bash") or ""

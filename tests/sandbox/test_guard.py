@@ -13,12 +13,12 @@ import pytest
 
 from bridge.base.files import write_atomic
 from bridge.errors import ProjectUnusable
-from bridge.loop.sandbox.believed import values
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.record import record_of
-from bridge.loop.sandbox.settings import Wishes
-from bridge.loop.setups.boxes import box_of
+from bridge.loop.sandbox.trusted_values import values
+from bridge.loop.sandbox.unexamined import record_of
+from bridge.loop.setups.box_options import box_of
 from bridge.loop.setups.options import RunOptions
 from tests.cli.conftest import Project
 from tests.machine import NO_BOX

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.base.clis import Cli
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
     from tests.sandbox.boxes import Place
 
 INSTALLED = [cli for cli in known_clis().values() if cli.packages]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from bridge.loop.setups import kinds
 from tests.cli.conftest import Project
 from tests.machine import NO_BOX

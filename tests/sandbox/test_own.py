@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.loop.sandbox.own import without_own
+from bridge.loop.sandbox.permissions import without_own
 
 OFF = "danger-full-access"
 

@@ -14,11 +14,11 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox import bwrap, containers
-from bridge.loop.sandbox.contents import Git, compose, home_of
-from bridge.loop.sandbox.names import found_behind, guarded_names
-from bridge.loop.sandbox.policy import Mounted, Policy
-from bridge.loop.sandbox.settings import Wishes, wishes
+from bridge.loop.sandbox.admitted import Git, compose, home_of
+from bridge.loop.sandbox.box_policy import Mounted, Policy
+from bridge.loop.sandbox.box_settings import Wishes, wishes
 from bridge.loop.sandbox.temporary import keep_apart
+from bridge.loop.sandbox.trusted_names import found_behind, guarded_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -337,8 +337,8 @@ def test_an_image_is_for_containers_alone(tmp_path: Path) -> None:
 
 
 def test_the_state_that_every_loop_keeps_is_written_to_by_none_of_its_turns(tmp_path: Path) -> None:
-    from bridge.loop.engine import findings, lock, runs, store
+    from bridge.loop.engine import findings, lock, run_record, store
     from bridge.loop.setups.dot_ralph.folder import locate, protected
 
-    kept = {f".ralph/{name}" for name in (runs.FILE, lock.FILE, store.CREW, store.REVIEW, findings.FINDINGS)}
+    kept = {f".ralph/{name}" for name in (run_record.FILE, lock.FILE, store.CREW, store.REVIEW, findings.FINDINGS)}
     assert kept <= {*protected(locate(tmp_path))}

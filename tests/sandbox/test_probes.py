@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import available, probe
-from bridge.loop.sandbox.settings import Wishes
 from tests import command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
 
 USERNS = "kernel.apparmor_restrict_unprivileged_userns=0"
 

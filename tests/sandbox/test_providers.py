@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
 
 CONTAINERS = ("docker", "podman")
 _LONG = f"{10**7 + os.getpid()}.25"

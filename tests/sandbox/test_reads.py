@@ -10,9 +10,9 @@ import pytest
 from bridge.base.process.ask import ask
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.gitconfig import shared
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from tests.cli.conftest import Project
 from tests.machine import NO_BOX
 from tests.sandbox.boxes import make_place

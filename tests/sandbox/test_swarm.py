@@ -13,7 +13,7 @@ from tests.swarm.projects import make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.sandbox.policy import Provider
+    from bridge.loop.sandbox.box_policy import Provider
 
 _FORGED = (
     'for each in "$(git rev-parse --git-common-dir)"/ralph-bridge/swarm/*/swarm.json; do'

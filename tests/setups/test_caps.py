@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop.engine.caps import Caps, Tally
-from bridge.loop.engine.records import SESSIONS, Spent, TurnRecord
+from bridge.loop.engine.turn_records import SESSIONS, Spent, TurnRecord
 from bridge.scripts.stream.events.base import Usage
 
 if TYPE_CHECKING:

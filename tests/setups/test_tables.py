@@ -18,19 +18,19 @@ from bridge.loop.engine.findings import Opinion
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.plan import Plan
 from bridge.loop.engine.policy import GO_ON
-from bridge.loop.engine.records import NO_TURNS, TurnRecord
+from bridge.loop.engine.turn_records import NO_TURNS, TurnRecord
 from bridge.loop.setups import kinds
 from bridge.loop.setups.options import OPTIONS
 from bridge.loop.swarm.single import PullRequestSeen, WorkEnded
-from bridge.loop.tasks.model import Task
 from bridge.loop.tasks.series import TaskLoopEnded, TaskLoopStarted
+from bridge.loop.tasks.task import Task
 from bridge.loop.turn.check import Checked
 from bridge.loop.turn.tool import event_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.loop.setups.settings import SettingKey
+    from bridge.loop.setups.declared_settings import SettingKey
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = "<!-- a table of the code, written by `make plan` -->\n", "<!-- end of the table -->"

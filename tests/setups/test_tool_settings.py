@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.setups.crew import ToolSettings, parse_tool, tool_settings
+from bridge.loop.setups.further_tools import ToolSettings, parse_tool, tool_settings
 from tests import examples
 from tests.night.test_fallback import LIMITED, install
 

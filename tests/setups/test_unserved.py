@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.sandbox.settings import Wishes
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.setups.assignments import read_assignments
 from bridge.loop.setups.unserved import AskedBox, asked_box, refuse, requests
 from tests.cli.conftest import Project

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bridge.loop.swarm.checks import Check, Review, Seen, last_lines
-from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 from bridge.loop.swarm.watch import Decision, Looked, Standing, decide, follow
-from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.task import Task
 
 PULL = {"number": 7, "url": "https://github.com/acme/app/pull/7", "state": "OPEN", "draft": False, "head": "new"}
 PASSES, FAILS, WAITS, CANCELLED = (Check(each, each) for each in ("pass", "fail", "pending", "cancel"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.base.git.repository import ALL_WORK, Repository
-from bridge.loop.swarm.order import Order
 from bridge.loop.swarm.supervisor import tree_of
-from bridge.loop.swarm.trees import add_tree, save
+from bridge.loop.swarm.work_order import Order
+from bridge.loop.swarm.work_trees import add_tree, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from bridge.cli.setups import run_controller
 from bridge.loop.setups import KINDS, kinds
 from bridge.loop.swarm import transport
 from bridge.loop.swarm.courier import Courier
-from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.task import Task
 from tests.machine import mostly_slow
 from tests.test_loop import ROOT, make
 

@@ -9,8 +9,8 @@ import pytest
 
 from bridge.loop.swarm import events as notices
 from bridge.loop.swarm.events import TaskEnded, TaskProgress
-from bridge.loop.swarm.record import SwarmRecord, TaskRecord
-from bridge.loop.tasks.model import Task
+from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
+from bridge.loop.tasks.task import Task
 from tests.swarm.projects import HOLD, Project, until
 
 if TYPE_CHECKING:

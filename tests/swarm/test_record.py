@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge import ProjectUnusable
-from bridge.loop.swarm.record import CHANGES, FILE, RecordWriter, SwarmRecord, TaskRecord, read_swarm
-from bridge.loop.tasks.model import Task
+from bridge.loop.swarm.swarm_record import CHANGES, FILE, RecordWriter, SwarmRecord, TaskRecord, read_swarm
+from bridge.loop.tasks.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,13 +57,13 @@ def test_what_is_written_grows_with_the_number_of_changes_and_no_faster(
 ) -> None:
     written = [0, 0]
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
-    monkeypatch.setattr("bridge.loop.swarm.record._SHORT", 0)
+    monkeypatch.setattr("bridge.loop.swarm.swarm_record._SHORT", 0)
     for place, count in enumerate((50, 200)):
         folder = tmp_path / str(count)
         record = _record(count)
         writer = RecordWriter(folder, record)
         with monkeypatch.context() as patched:
-            patched.setattr("bridge.loop.swarm.record.write_text", _counted(written, place))
+            patched.setattr("bridge.loop.swarm.swarm_record.write_text", _counted(written, place))
             _change(record, writer, 4)
         assert read_swarm(folder) == record
     assert written[1] < 6 * written[0], "four times the tasks"

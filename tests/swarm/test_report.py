@@ -13,9 +13,9 @@ import pytest
 from bridge.base.git.fresh import begin_repository
 from bridge.loop.swarm import report_formats
 from bridge.loop.swarm.project import open_project
-from bridge.loop.swarm.record import RecordWriter, SwarmRecord, TaskRecord
 from bridge.loop.swarm.report import SwarmReport, read_swarm_report
-from bridge.loop.tasks.model import Task
+from bridge.loop.swarm.swarm_record import RecordWriter, SwarmRecord, TaskRecord
+from bridge.loop.tasks.task import Task
 from tests.report.test_html import _Page
 
 if TYPE_CHECKING:

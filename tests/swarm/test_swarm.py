@@ -15,7 +15,7 @@ import pytest
 from bridge import ConfigurationError, Swarm
 from bridge.cli._swarm_view import live_table
 from bridge.loop.swarm.events import SwarmEnded, TaskEnded, TaskStarted
-from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.task import Task
 from tests.swarm.projects import HOLD, Project, until
 
 
@@ -449,8 +449,8 @@ def test_what_all_tasks_have_cost_ends_the_swarm(project: Project) -> None:
 @pytest.mark.slow
 def test_the_second_start_of_an_attempt_is_refused(project: Project) -> None:
     """A scheduler that thinks that a task was lost starts no second agent."""
-    from bridge.loop.swarm.order import Order
     from bridge.loop.swarm.supervisor import supervise
+    from bridge.loop.swarm.work_order import Order
 
     project.plan("one: echo 1 > one.txt")
     assert project.swarm("run").returncode == 0

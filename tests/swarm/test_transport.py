@@ -11,10 +11,10 @@ import pytest
 
 from bridge import ConfigurationError, Swarm
 from bridge.base.git.repository import Repository
-from bridge.loop.swarm import elsewhere, transport
+from bridge.loop.swarm import remote_work, transport
 from bridge.loop.swarm.courier import Courier
-from bridge.loop.swarm.order import Order, pack
 from bridge.loop.swarm.transport import AttemptHub, check_hub
+from bridge.loop.swarm.work_order import Order, pack
 
 if TYPE_CHECKING:
     from tests.swarm.projects import Project
@@ -194,7 +194,7 @@ def test_a_hub_that_goes_meanwhile(project: Project, hub: str, monkeypatch: pyte
     project.plan(f"one: echo precious > one.txt; rm -rf {hub}")
     for name, value in project.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(elsewhere, "_NETWORK", 0.0)
+    monkeypatch.setattr(remote_work, "_NETWORK", 0.0)
     engine = ThreadPoolExecutor(1)
     with engine, Courier(engine, hub=hub) as courier, Swarm(project.path, executor=courier) as swarm:
         for _ in swarm:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bridge.errors import ProgramNotFound
-from bridge.loop.tasks.back import Account, How, Word, mark_of, tell
-from bridge.loop.tasks.model import Source, Task
+from bridge.loop.tasks.source_updates import Account, How, Word, mark_of, tell
+from bridge.loop.tasks.task import Source, Task
 
 TASK = Task("07-parse", "Parse it", "Parse it, please.", ref="#7")
 

@@ -10,16 +10,16 @@ import pytest
 
 from bridge.errors import ConfigurationError, SourceUnavailable
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.back import Account
-from bridge.loop.tasks.model import Asked, Filters, Task
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.source_updates import Account
+from bridge.loop.tasks.task import Asked, Filters, Task
+from bridge.loop.tasks.task_order import ordered
 from tests import command
 from tests.tasks.stand_ins.trackers import Beads
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.tasks.model import Source
+    from bridge.loop.tasks.task import Source
 
 
 @pytest.fixture

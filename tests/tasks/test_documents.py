@@ -9,12 +9,12 @@ import pytest
 
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.model import Asked, NothingOpen
+from bridge.loop.tasks.task import Asked, NothingOpen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.tasks.model import Source, Task
+    from bridge.loop.tasks.task import Source, Task
 
 PLAN = """\
 # Names

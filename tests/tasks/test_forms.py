@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.loop.tasks.boxes import from_plan
-from bridge.loop.tasks.forms import written
-from bridge.loop.tasks.listed import from_yaml
-from bridge.loop.tasks.model import Task, new_id, one_line
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.checkboxes import from_plan
 from bridge.loop.tasks.plans import from_stories
+from bridge.loop.tasks.task import Task, new_id, one_line
+from bridge.loop.tasks.task_formats import written
+from bridge.loop.tasks.task_lines import from_yaml
+from bridge.loop.tasks.task_order import ordered
 
 READ = {"plan": from_plan, "prd": from_stories, "yaml": from_yaml}
 MARKUP = [

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from bridge.errors import ConfigurationError
-from bridge.loop.tasks.model import Task
-from bridge.loop.tasks.order import loosened, ordered
+from bridge.loop.tasks.task import Task
+from bridge.loop.tasks.task_order import loosened, ordered
 
 
 def a_task(name: str, *needs: str, priority: float | None = None) -> Task:

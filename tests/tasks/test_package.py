@@ -18,7 +18,7 @@ TABLE = "id,title,priority,needs,status\nparser,Write the parser,2,,open\ndocs,S
 USE = """
 from pathlib import Path
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.model import Asked
+from bridge.loop.tasks.task import Asked
 source = open_source("table:", Asked(project=Path.cwd()))
 source.done(source.tasks()[0], "", close=True)
 """

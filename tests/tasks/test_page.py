@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.loop.tasks.outside import quoted, seen
+from bridge.loop.tasks.foreign_text import quoted, seen
 
 HIDDEN = [
     '[x]: <http://e.example> "HIDDEN"',

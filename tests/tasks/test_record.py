@@ -9,8 +9,8 @@ import pytest
 
 from bridge.loop.engine.events import TasksStand
 from bridge.loop.engine.store import TASKS, Store
-from bridge.loop.tasks.model import Task
-from bridge.loop.tasks.record import Became, TasksRecord, keys, read_tasks
+from bridge.loop.tasks.task import Task
+from bridge.loop.tasks.tasks_record import Became, TasksRecord, keys, read_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

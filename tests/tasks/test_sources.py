@@ -11,8 +11,8 @@ import yaml
 
 from bridge.errors import ConfigurationError
 from bridge.loop.tasks import open_source, source_kinds
-from bridge.loop.tasks.forms import written
-from bridge.loop.tasks.model import Asked, Task
+from bridge.loop.tasks.task import Asked, Task
+from bridge.loop.tasks.task_formats import written
 from tests import command
 
 if TYPE_CHECKING:

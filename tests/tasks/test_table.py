@@ -11,7 +11,7 @@ import pytest
 
 from bridge.cli._flow import cut
 from bridge.cli._tasks_view import ranges, table
-from bridge.loop.tasks.model import Task
+from bridge.loop.tasks.task import Task
 from tests.command import MAIN
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.model import Asked
+from bridge.loop.tasks.task import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bridge.loop.tasks.model import Source
+    from bridge.loop.tasks.task import Source
 
 TASKS: list[dict[str, Any]] = [
     {"id": 1, "title": "Set up", "status": "done", "dependencies": []},

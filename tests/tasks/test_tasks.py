@@ -9,9 +9,9 @@ import pytest
 from bridge import ConfigurationError
 from bridge.loop.engine.plan import plan_items, with_only, with_ticks
 from bridge.loop.setups import kinds
-from bridge.loop.tasks.boxes import PlanFormat, from_plan
-from bridge.loop.tasks.listed import from_lines, from_yaml
-from bridge.loop.tasks.model import Task, check
+from bridge.loop.tasks.checkboxes import PlanFormat, from_plan
+from bridge.loop.tasks.task import Task, check
+from bridge.loop.tasks.task_lines import from_lines, from_yaml
 
 PLAN = """# Plan
 

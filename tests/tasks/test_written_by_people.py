@@ -14,8 +14,8 @@ from bridge.loop.setups import kinds
 from bridge.loop.setups.prompted.task_lists import plan_in
 from bridge.loop.setups.ralph_loop.plan import parse
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.boxes import PlanFormat, from_plan
-from bridge.loop.tasks.model import Asked, Source, Task
+from bridge.loop.tasks.checkboxes import PlanFormat, from_plan
+from bridge.loop.tasks.task import Asked, Source, Task
 from tests import command
 from tests.tasks.stand_ins.trackers import Beads, Gh
 

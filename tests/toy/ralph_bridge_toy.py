@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base.files import write_atomic
 from bridge.base.git.repository import Files
-from bridge.base.records import read_number, read_text
+from bridge.base.json_files import read_number, read_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.events import IterationEnded
 from bridge.loop.engine.store import StateFile
 from bridge.loop.setups import standin
 from bridge.loop.setups.diagnosis import DoctorCheck, Examined, checks, failed, passed
-from bridge.loop.setups.loading import agent_of
-from bridge.loop.setups.model import Adopted, Installation, Opened, Overview, PlanKind, Rows, Setup, SetupKind
 from bridge.loop.setups.plain.handler import PlainFiles
 from bridge.loop.setups.plain.opening import run_plain
 from bridge.loop.setups.plain.settings import loop_settings
+from bridge.loop.setups.script_loading import agent_of
+from bridge.loop.setups.setup_kind import Adopted, Installation, Opened, Overview, PlanKind, Rows, Setup, SetupKind
 from bridge.loop.turn.agent import AgentTool
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.options import RunOptions
     from bridge.scripts.agent import Agent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bridge.verify.model import Aspect
+from bridge.verify.findings import Aspect
 from tests.skeletons import minimal_agent, minimal_driver
 
 

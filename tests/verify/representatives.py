@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from bridge.verify import engine
-from bridge.verify.model import ScriptFinished, Severity
+from bridge.verify.findings import ScriptFinished, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bridge.verify.model import Finding
+    from bridge.verify.findings import Finding
 
     Listed = Mapping[str, Mapping[str, frozenset[str]]]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from bridge.verify.model import (
+from bridge.verify.findings import (
     Branch,
     CheckOutcome,
     CheckResult,
@@ -28,7 +28,7 @@ from bridge.verify.reports import FORMATS, ReportOptions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.verify.model import Event, Kind
+    from bridge.verify.findings import Event, Kind
 
 TELLING = [kind for kind in FORMATS if kind != "lcov"]
 """The formats that say what was found."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify import engine
-from bridge.verify.model import Finding, ScriptFinished, Severity
+from bridge.verify.findings import Finding, ScriptFinished, Severity
 from bridge.verify.registry import load
 from bridge.verify.subject import Subject
 

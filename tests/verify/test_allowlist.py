@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.verify.model import Severity
+from bridge.verify.findings import Severity
 from tests.skeletons import minimal_driver
 
 from .standin import verify

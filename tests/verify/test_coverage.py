@@ -13,14 +13,14 @@ from bridge.cli.app import run_app
 from bridge.verify import engine
 from bridge.verify.coverage import coverage_of, noted, tracing
 from bridge.verify.facts import read
-from bridge.verify.model import ScriptFinished
+from bridge.verify.findings import ScriptFinished
 from tests.machine import mostly_slow
 from tests.skeletons import minimal_agent, minimal_driver
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.verify.model import Coverage
+    from bridge.verify.findings import Coverage
 
 
 def covered(folder: Path, text: str, then: str, bash: str = "bash") -> Coverage:

@@ -14,8 +14,7 @@ import pytest
 from bridge.errors import ConfigurationError, HookTimeout, ScriptNotFound
 from bridge.verify import judging, registry
 from bridge.verify.engine import verify
-from bridge.verify.intake import given_in
-from bridge.verify.model import (
+from bridge.verify.findings import (
     CheckOutcome,
     Event,
     Harm,
@@ -24,6 +23,7 @@ from bridge.verify.model import (
     ScriptFinished,
     ScriptStarted,
 )
+from bridge.verify.intake import given_in
 from bridge.verify.probe.driver import DriverProbe
 from bridge.verify.registry import CannotTell, Check, NotApplicable, Problem
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge.base import resources
-from bridge.verify.folding import RULES, folded
-from bridge.verify.model import (
+from bridge.verify.findings import (
     CheckOutcome,
     CheckResult,
     Finding,
@@ -19,6 +18,7 @@ from bridge.verify.model import (
     ScriptFinished,
     Severity,
 )
+from bridge.verify.folding import RULES, folded
 from bridge.verify.registry import CHECKS
 from bridge.verify.reports import FORMATS, ReportOptions
 

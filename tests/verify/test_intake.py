@@ -14,8 +14,8 @@ import pytest
 
 from bridge.base import resources
 from bridge.cli.app import run_app
+from bridge.verify.findings import RunFinished
 from bridge.verify.gherkin import features
-from bridge.verify.model import RunFinished
 from tests.cli.conftest import _drop_right_to_read_everything
 
 from .runs import TELLING

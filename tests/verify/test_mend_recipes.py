@@ -9,9 +9,9 @@ import pytest
 
 from bridge.cli.app import run_app
 from bridge.verify import engine
+from bridge.verify.findings import Finding, ScriptFinished, Severity
 from bridge.verify.mends import RECIPES, fix_of
 from bridge.verify.mends.trial import applied
-from bridge.verify.model import Finding, ScriptFinished, Severity
 from bridge.verify.registry import load
 from bridge.verify.subject import Subject
 
@@ -21,7 +21,7 @@ from .mend_cases import LEFT_ALONE, MENDED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.verify.model import Fix
+    from bridge.verify.findings import Fix
 
     from .mend_cases import Case
 

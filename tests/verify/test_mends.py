@@ -14,8 +14,8 @@ import pytest
 
 from bridge.cli.app import run_app
 from bridge.verify import engine
+from bridge.verify.findings import Finding, Mend, ScriptFinished, Severity
 from bridge.verify.mends import trial
-from bridge.verify.model import Finding, Mend, ScriptFinished, Severity
 from tests.machine import mostly_slow
 from tests.skeletons import minimal_driver
 

@@ -10,7 +10,7 @@ import pytest
 
 from bridge.base import resources
 from bridge.verify import engine
-from bridge.verify.model import CheckOutcome, ScriptFinished
+from bridge.verify.findings import CheckOutcome, ScriptFinished
 from bridge.verify.reports import FORMATS, ReportOptions
 
 from .standin import verify

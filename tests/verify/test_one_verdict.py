@@ -15,8 +15,8 @@ import pytest
 from bridge.base import resources
 from bridge.scripts.contract import driver_contract
 from bridge.verify.engine import verify
+from bridge.verify.findings import RunFinished, ScriptFinished
 from bridge.verify.gherkin import features
-from bridge.verify.model import RunFinished, ScriptFinished
 from tests.machine import mostly_slow
 from tests.skeletons import minimal_agent, minimal_driver
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from bridge.base import resources
+from bridge.verify.findings import CheckOutcome, RunFinished, ScriptFinished
 from bridge.verify.gherkin import features
-from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished
 from tests.skeletons import minimal_agent
 
 ROOT = Path(__file__).parents[2]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.verify import engine, scaffold
-from bridge.verify.model import CheckOutcome, RunFinished, ScriptFinished, Severity
+from bridge.verify.findings import CheckOutcome, RunFinished, ScriptFinished, Severity
 from tests.machine import adapters_of_others
 
 from .examples import example
 from .standin import verify
 
 if TYPE_CHECKING:
-    from bridge.verify.model import Event
+    from bridge.verify.findings import Event
 
 REGISTRY = """#!/usr/bin/env bash
 AGENTS_LIB_DIR="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from bridge.verify import registry
-from bridge.verify.model import CheckOutcome, CheckResult, Finding, Harm, Severity
+from bridge.verify.findings import CheckOutcome, CheckResult, Finding, Harm, Severity
 from bridge.verify.reports import ReportOptions, fails
 from tests.machine import cases
 from tests.verify.runs import PLAIN, RUN, TELLING, render, runs
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from xmlschema import XMLSchema
 
-    from bridge.verify.model import ScriptFinished
+    from bridge.verify.findings import ScriptFinished
 
 DATA = Path(__file__).parents[1] / "data" / "verify"
 SCHEMA = json.loads((Path(registry.__file__).parent / "schema.json").read_text())

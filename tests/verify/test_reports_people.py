@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge.base.wording import plural
-from bridge.verify.model import CheckOutcome, Finding, Severity
+from bridge.verify.findings import CheckOutcome, Finding, Severity
 from bridge.verify.reports import ReportOptions, printable, shown, wrapped
 from tests.machine import cases
 from tests.verify.runs import RUN, render, runs
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bridge.verify.model import ScriptFinished
+    from bridge.verify.findings import ScriptFinished
 
 _COMMAND = re.compile(r"^::(error|warning|notice) (.*?)::(.*)$")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.verify.engine import verify
-from bridge.verify.model import ScriptFinished
+from bridge.verify.findings import ScriptFinished
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.verify.model import Severity
+from bridge.verify.findings import Severity
 from bridge.verify.registry import RETIRED, chosen, load
 from tests.machine import mostly_slow
 

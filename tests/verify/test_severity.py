@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bridge.verify.findings import Harm, Severity
 from bridge.verify.mends import mends_of
-from bridge.verify.model import Harm, Severity
 from bridge.verify.registry import load
 
 DOCS = Path(__file__).parents[2] / "docs" / "checks.md"

@@ -12,7 +12,7 @@ import pytest
 from bridge.base.process import table
 from bridge.verify import engine
 from bridge.verify.budget import Budget
-from bridge.verify.model import ScriptFinished
+from bridge.verify.findings import ScriptFinished
 from tests.skeletons import minimal_driver
 
 

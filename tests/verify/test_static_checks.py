@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.verify.engine import verify
-from bridge.verify.model import Finding, ScriptFinished, Severity
+from bridge.verify.findings import Finding, ScriptFinished, Severity
 from bridge.verify.registry import load
 
 from .examples import Example, examples

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.base.records import read_object
+from bridge.base.json_files import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from bridge.base.clis import cli_of_script
 from bridge.base.wording import usd
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.policy import Decision, Verdict
-from bridge.loop.engine.records import NO_TURNS, NOTHING, Spent, TurnRecord
+from bridge.loop.engine.turn_records import NO_TURNS, NOTHING, Spent, TurnRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -13,8 +13,8 @@ from bridge.loop.engine.events import LeftoversEnded, Notice, RunNote, TurnRecor
 from bridge.loop.engine.notify import Notifier
 from bridge.loop.engine.observers import Observers, RunFacts
 from bridge.loop.engine.policy import Moment
-from bridge.loop.engine.records import TurnRecord, begun
 from bridge.loop.engine.state import LoopState
+from bridge.loop.engine.turn_records import TurnRecord, begun
 from bridge.loop.turn.tool import mapped
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.base.git.tree import TreeState
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.caps import Caps
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.handler import Clock, Turn, TurnHandler
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.policy import Decision
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.turn.tool import Tool
     from bridge.scripts.stream.analysis import PermanentFailure
     from bridge.scripts.stream.events.base import Usage

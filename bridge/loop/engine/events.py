@@ -14,7 +14,7 @@ from bridge.base.json_ready import members
 from bridge.base.process.stopping import StopRequested
 from bridge.base.wording import duration, one_line, plural
 from bridge.loop.engine.policy import Verdict
-from bridge.loop.engine.records import NO_TURNS, Totals
+from bridge.loop.engine.turn_records import NO_TURNS, Totals
 from bridge.loop.turn.tool import Event as LoopEvent
 from bridge.loop.turn.tool import HookText, Notice, OutputText, ProgramEnded, RunProgress, event_name
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Decision
-    from bridge.loop.engine.records import TurnRecord
-    from bridge.loop.engine.runs import RunRecord
+    from bridge.loop.engine.run_record import RunRecord
     from bridge.loop.engine.state import LoopState
+    from bridge.loop.engine.turn_records import TurnRecord
     from bridge.loop.turn.check import Checked
     from bridge.scripts.stream.analysis import PermanentFailure
     from bridge.scripts.stream.events.base import Usage

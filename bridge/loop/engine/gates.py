@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.base.wording import one_line, plural
 from bridge.loop.engine.events import CheckEnded, CheckProgress, CheckStarted, Notice
 from bridge.loop.engine.findings import FINDINGS, kept, words_of
+from bridge.loop.engine.loop_settings import Gating
 from bridge.loop.engine.policy import NOT_DONE, Verdict
-from bridge.loop.engine.settings import Gating
 from bridge.loop.turn.check import run_check
 from bridge.loop.turn.logs import MB, bound_logs, new_log
 from bridge.loop.turn.tool import mapped
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.policy import Decision
     from bridge.loop.engine.review import Reviewer
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.turn.check import Checked
 
 _LOG = re.compile(r"((?:check|review)_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")

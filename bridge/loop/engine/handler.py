@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from bridge.base.process import stopping
-from bridge.loop.engine.records import TurnRecord
 from bridge.loop.engine.state import LoopState
+from bridge.loop.engine.turn_records import TurnRecord
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from bridge.base.git.repository import Changes, Repository
     from bridge.base.git.tree import TreeState
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Decision
-    from bridge.loop.engine.records import Result
     from bridge.loop.engine.store import Store
+    from bridge.loop.engine.turn_records import Result
     from bridge.loop.turn.tool import Command, Tool, TurnRequest, TurnResult
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
 from bridge.base.files import delete, make_folder, read_bytes, write_atomic
-from bridge.base.records import usable
+from bridge.base.json_files import usable
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.engine.policy import Decision, Verdict

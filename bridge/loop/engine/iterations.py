@@ -23,7 +23,7 @@ from bridge.loop.engine.events import (
 from bridge.loop.engine.handler import Turn
 from bridge.loop.engine.outcome import Outcome, answer_of
 from bridge.loop.engine.policy import Decision, Verdict
-from bridge.loop.engine.runs import Pause
+from bridge.loop.engine.run_record import Pause
 from bridge.loop.engine.stages.stage import TurnReport, each_of
 from bridge.loop.engine.state import LoopState
 from bridge.loop.turn.tool import Command, CommandBuilt, mapped, run_turn

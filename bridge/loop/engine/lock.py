@@ -13,13 +13,13 @@ from bridge.base import timestamps
 from bridge.base.files import descriptor, leads_to, open_file
 from bridge.base.process.table import command_of, holding_deleted
 from bridge.errors import ProjectBusy, ProjectUnusable
-from bridge.loop.engine.runs import read_run
+from bridge.loop.engine.run_record import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from bridge.loop.engine.runs import RunRecord
+    from bridge.loop.engine.run_record import RunRecord
 
 FILE = ".ralph_bridge.lock"
 _PATIENCE = 0.2
@@ -61,7 +61,7 @@ def one_loop(folder: Path, project: Path, *, others: Iterable[Path] = ()) -> Ite
     """Hold the lock of a project while the block runs; gives what takes it anew when a tool has deleted its file.
 
     The kernel drops it when its holder ends, however that ends: there are no stale locks. Tools don't inherit it.
-    Begin the run (:func:`~bridge.loop.engine.runs.begin_run`) first thing inside: its record names the holder.
+    Begin the run (:func:`~bridge.loop.engine.run_record.begin_run`) first of all: its record names the holder.
     ``git clean -fdx`` takes the file, and the next loop makes a new one: call what the block is given from time to
     time. Meanwhile whoever holds the deleted file counts as well, where that shows (Linux).
 

@@ -78,7 +78,7 @@ class RunFacts:
         run_id: of its record.
         project: the project's folder.
         tool: what it runs, such as ``driver codex``.
-        before: the trace of the run that it continues, as a :class:`~bridge.loop.engine.runs.RunRecord` has it.
+        before: the trace of the run that it continues: a :class:`~bridge.loop.engine.run_record.RunRecord` has it.
         traced: puts down this run's own trace there.
     """
 

@@ -17,7 +17,7 @@ from bridge.errors import BridgeError
 from bridge.loop.engine.events import CheckProgress, ReviewTurnEnded, ReviewTurnStarted
 from bridge.loop.engine.findings import NO_ISSUES, Opinion, findings_in
 from bridge.loop.engine.outcome import Outcome, build_outcome
-from bridge.loop.engine.records import begun
+from bridge.loop.engine.turn_records import begun
 from bridge.loop.turn.logs import new_log
 from bridge.loop.turn.tool import (
     CommandBuilt,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from bridge.base.git.repository import Repository
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings, Reviewing
+    from bridge.loop.engine.loop_settings import LoopSettings, Reviewing
     from bridge.loop.turn.tool import Event, Tool, TurnResult
 
 

@@ -32,18 +32,18 @@ from bridge.loop.engine.inbox import STOPPED
 from bridge.loop.engine.iterations import Iterations
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import Decision, Verdict
-from bridge.loop.engine.records import interrupted
 from bridge.loop.engine.stages import stages_of
 from bridge.loop.engine.stages.stage import each_of
 from bridge.loop.engine.state import LoopState
+from bridge.loop.engine.turn_records import interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.handler import Clock, TurnHandler
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.policy import Policy
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.turn.tool import Tool
 
 S = TypeVar("S", bound=LoopState)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from bridge.base.git.tree import TreeState
     from bridge.loop.engine.handler import Turn
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.policy import Limits
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.scripts.stream.analysis.model import PermanentFailure
 
 IDLE = "no_file_changes"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from bridge.base import records, timestamps
+from bridge.base import json_files, timestamps
 from bridge.base.files import make_folder, usable
 from bridge.loop.engine.events import (
     CrewStands,
@@ -25,13 +25,13 @@ from bridge.loop.engine.events import (
 )
 from bridge.loop.engine.findings import FINDINGS, report_of
 from bridge.loop.engine.logs import USUAL, Level, LiveLog, append_line, log_line
-from bridge.loop.engine.records import KEPT, MOST_BYTES, RUNS, TURNS, turn_line
-from bridge.loop.engine.runs import sweep
+from bridge.loop.engine.run_record import sweep
+from bridge.loop.engine.turn_records import KEPT, MOST_BYTES, RUNS, TURNS, turn_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
 
 
 class Leave(Enum):
@@ -216,7 +216,7 @@ class Store:
             setup=self._setup,
             now=self.now(),
             run=self.run,
-            read=lambda name: records.read_text(self.folder / name),
+            read=lambda name: json_files.read_text(self.folder / name),
         )
 
 
@@ -228,11 +228,11 @@ def _write(path: Path, file: StateFile, document: Document) -> None:
     if document is LEAVE:
         return
     if file.most is not None:
-        line = document if isinstance(document, str) else records.to_json(document, compact=True)
+        line = document if isinstance(document, str) else json_files.to_json(document, compact=True)
         append_line(path, line, max_bytes=file.most, keep=file.kept)
     elif document is None:
-        records.delete(path)
+        json_files.delete(path)
     elif isinstance(document, str | bytes):
-        records.write_text(path, document)
+        json_files.write_text(path, document)
     else:
-        records.write_json(path, document)
+        json_files.write_json(path, document)

@@ -10,18 +10,18 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
-from bridge.base.records import to_json
+from bridge.base.json_files import to_json
 from bridge.base.wording import columns, one_line
-from bridge.loop.engine.records import facts as turn_facts
-from bridge.loop.report.facts import TURN_COLUMNS, rows, turn_row
+from bridge.loop.engine.turn_records import facts as turn_facts
 from bridge.loop.report.html import html
+from bridge.loop.report.run_facts import TURN_COLUMNS, rows, turn_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bridge.base.git.tree import FileStat
-    from bridge.loop.engine.records import Totals, TurnRecord
-    from bridge.loop.report.model import Commit, Report, Run
+    from bridge.loop.engine.turn_records import Totals, TurnRecord
+    from bridge.loop.report.run_report import Commit, Report, Run
 
 WIDTH = 80
 _MOST_LINES = 50

@@ -13,14 +13,14 @@ from bridge.base import timestamps
 from bridge.base.packages import install_command
 from bridge.base.wording import duration, one_line
 from bridge.errors import ConfigurationError
-from bridge.loop.report import facts
+from bridge.loop.report import run_facts
 from bridge.loop.report.time_line import Span, TimeLine, floor, lay_out, unit_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bridge.loop.engine.records import TurnRecord
-    from bridge.loop.report.model import Report, Run, Wait
+    from bridge.loop.engine.turn_records import TurnRecord
+    from bridge.loop.report.run_report import Report, Run, Wait
 
 _LONGEST = 300
 """Signs of an error that are shown; its log has all of them."""
@@ -56,9 +56,9 @@ class Happening(NamedTuple):
         turn = self.turn
         if turn is None:
             return ()
-        row = facts.turn_row(turn)
-        used = (facts.tokens(getattr(turn, name)) for name in _USED)
-        plan = facts.UNKNOWN if turn.plan is None else "{}/{}".format(*turn.plan)
+        row = run_facts.turn_row(turn)
+        used = (run_facts.tokens(getattr(turn, name)) for name in _USED)
+        plan = run_facts.UNKNOWN if turn.plan is None else "{}/{}".format(*turn.plan)
         return (*row[:4], *used, *row[5:7], plan, one_line(turn.log))
 
     @property
@@ -105,7 +105,7 @@ def html(report: Report) -> str:
         project=report.project,
         kind=f"ralph-bridge report · {report.setup}",
         runs=runs,
-        together=dict(facts.rows(report.together)) if report.together is not None else None,
+        together=dict(run_facts.rows(report.together)) if report.together is not None else None,
         columns=_COLUMNS,
         most_files=MOST_FILES,
     )
@@ -135,7 +135,7 @@ def template_named(name: str) -> tuple[Any, Callable[..., str]]:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    for words in (duration, facts.tokens, facts.money, one_line, timestamps.local, timestamps.clock):
+    for words in (duration, run_facts.tokens, run_facts.money, one_line, timestamps.local, timestamps.clock):
         environment.filters[words.__name__] = words
 
     def draw(*arguments: Any, **options: Any) -> Markup:
@@ -158,9 +158,9 @@ def _page(run: Run, draw: Callable[..., str]) -> dict[str, Any]:
     kinds = [each.kind for each in happenings]
     return {
         "run": run,
-        "facts": dict(facts.rows(run)),
+        "facts": dict(run_facts.rows(run)),
         "totals": run.totals,
-        "used": {name: facts.known_sum(getattr(turn, name) for turn in run.turns) for name in _USED},
+        "used": {name: run_facts.known_sum(getattr(turn, name) for turn in run.turns) for name in _USED},
         "happenings": happenings,
         "kinds": {kind: kinds.count(kind) for kind in _KINDS if kind in kinds},
         "line": line,
@@ -188,7 +188,7 @@ def _charts(run: Run, happenings: Sequence[Happening], draw: Callable[..., str])
         before = run.plans[0] or plans[0][1]
         points = [(began, float(before[0])), *((moment, float(plan[0])) for moment, plan in plans)]
         most = max(before[1], *(plan[1] for _, plan in plans))
-        drawn = draw(points, title="Tasks done over time", amount=facts.tokens, most=most, **axis)
+        drawn = draw(points, title="Tasks done over time", amount=run_facts.tokens, most=most, **axis)
         yield Chart("Plan", f"{plans[-1][1][0]} of {plans[-1][1][1]} tasks done", drawn)
 
 
@@ -197,8 +197,8 @@ def amount_charts(
 ) -> Iterator[Chart]:
     """The tokens and the money of turns, which are in the order of their ends."""
     amounts: tuple[tuple[str, Callable[[TurnRecord], float | None], Callable[[float | None], str]], ...] = (
-        ("Tokens", facts.used, facts.tokens),
-        ("Cost", lambda turn: turn.cost_usd, facts.money),
+        ("Tokens", run_facts.used, run_facts.tokens),
+        ("Cost", lambda turn: turn.cost_usd, run_facts.money),
     )
     for title, amount, words in amounts:
         known = [(_end(turn), value) for turn in turns if (value := amount(turn)) is not None]
@@ -234,8 +234,8 @@ def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]
             row.began,
             sum(turn.result != "limit" for turn in turns),
             sum(turn.failed for turn in turns),
-            facts.known_sum(map(facts.used, turns)),
-            facts.known_sum(turn.cost_usd for turn in turns),
+            run_facts.known_sum(map(run_facts.used, turns)),
+            run_facts.known_sum(turn.cost_usd for turn in turns),
             next((turn.plan for turn in reversed(turns) if turn.plan), None),
         )
         for row, turns in zip(line.rows, rows, strict=True)

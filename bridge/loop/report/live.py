@@ -13,19 +13,19 @@ from bridge.base.files import lenient, open_file, read_bytes, read_lines
 from bridge.base.git.repository import find_repository
 from bridge.base.wording import tame
 from bridge.errors import BridgeError
-from bridge.loop.engine import records
+from bridge.loop.engine import turn_records
 from bridge.loop.engine.logs import Follower, shown_text
-from bridge.loop.engine.records import NO_TURNS, Totals, TurnRecord
-from bridge.loop.engine.runs import loops, read_run, registry
-from bridge.loop.report import facts
-from bridge.loop.report.model import commit_id, read_turn
+from bridge.loop.engine.run_record import loops, read_run, registry
+from bridge.loop.engine.turn_records import NO_TURNS, Totals, TurnRecord
+from bridge.loop.report import run_facts
+from bridge.loop.report.run_report import commit_id, read_turn
 from bridge.loop.setups.overview import loop_at, overview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.loop.engine.runs import RunRecord
+    from bridge.loop.engine.run_record import RunRecord
     from bridge.loop.setups.overview import LoopPlace
 
 _MOST_LOG = 256 * 1024
@@ -49,8 +49,8 @@ class LiveLoop:
         self.turns: list[TurnRecord] = []
         self.totals: Totals = NO_TURNS
         self._first_head: str | None = None
-        self._turns = _Lines(loop.logs / records.TURNS)
-        self._events = _Lines(loop.logs / records.RUNS)
+        self._turns = _Lines(loop.logs / turn_records.TURNS)
+        self._events = _Lines(loop.logs / turn_records.RUNS)
 
     def look(self, now: float) -> bool:
         """Gives whether another run has begun since the last look.
@@ -84,8 +84,8 @@ class LiveLoop:
             self.loop.kind,
             str(self.run.turn if self.run else ""),
             str(self.totals.failures),
-            facts.tokens(self.totals.tokens),
-            facts.money(self.totals.cost_usd),
+            run_facts.tokens(self.totals.tokens),
+            run_facts.money(self.totals.cost_usd),
             f"waits until {timestamps.clock(until)}" if until else tame(standing),
         )
 

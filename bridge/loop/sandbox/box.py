@@ -15,13 +15,13 @@ from bridge.base.git.immune import program
 from bridge.base.process.ask import ask
 from bridge.base.wording import plural
 from bridge.errors import BridgeError, SandboxUnavailable
-from bridge.loop.sandbox import commands, gitconfig
+from bridge.loop.sandbox import configured_commands, gitconfig
+from bridge.loop.sandbox.admitted import Contents, Git, bare, compose, home_of, search_path
 from bridge.loop.sandbox.boxed import Boxed, boxed, clear
 from bridge.loop.sandbox.containers import listing, name_of, removal
-from bridge.loop.sandbox.contents import Contents, Git, bare, compose, home_of, search_path
 from bridge.loop.sandbox.gitfolder import PrivateGit
 from bridge.loop.sandbox.hostgit import MOST
-from bridge.loop.sandbox.own import without_own
+from bridge.loop.sandbox.permissions import without_own
 from bridge.loop.sandbox.probes import probe
 from bridge.loop.sandbox.submodules import repositories, submodule
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.base.process.ask import Ran
+    from bridge.loop.sandbox.box_policy import Mounted
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.sandbox.guard import Guard
-    from bridge.loop.sandbox.policy import Mounted
-    from bridge.loop.sandbox.settings import Wishes
 
 OF_GIT = ("GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_*", "GIT_EDITOR", "GIT_INDEX_FILE", "GIT_NO_*", "LC_ALL")
 """Variables of a command of git's, of which none is a secret: not how it is logged in, and where it traces to."""
@@ -337,5 +337,5 @@ def _named(listed: Sequence[str], top: str) -> list[str]:
             beside = os.path.dirname(os.path.join(top, origin.removeprefix("file:")))
             found[os.path.normpath(os.path.join(beside, value))] = None
         elif _COMMANDS.fullmatch(key):
-            found |= dict.fromkeys(commands.run_by(value, top))
+            found |= dict.fromkeys(configured_commands.run_by(value, top))
     return [*found]

@@ -18,17 +18,17 @@ from bridge.base.process.ask import ask
 from bridge.base.process.leftovers import MARK
 from bridge.errors import BridgeError
 from bridge.loop.sandbox import bwrap, cgroup, containers, srt
-from bridge.loop.sandbox.contents import tree_of
+from bridge.loop.sandbox.admitted import tree_of
+from bridge.loop.sandbox.box_policy import Policy
 from bridge.loop.sandbox.mounts import proven
-from bridge.loop.sandbox.policy import Policy
 from bridge.loop.sandbox.tree import remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from bridge.loop.sandbox.box_policy import Provider
     from bridge.loop.sandbox.containers import Client
-    from bridge.loop.sandbox.policy import Provider
 
 _PATIENCE = 20.0
 _MOST = 4096

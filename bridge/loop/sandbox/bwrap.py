@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bridge.loop.sandbox.policy import Policy
+    from bridge.loop.sandbox.box_policy import Policy
 
 _LIMITS = """\
 if [ "$1" != - ]; then ulimit -d "$1" || exit 126; fi

@@ -17,7 +17,7 @@ from bridge.base.process.leftovers import MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bridge.loop.sandbox.policy import Policy
+    from bridge.loop.sandbox.box_policy import Policy
 
 Client = Literal["docker", "podman"]
 

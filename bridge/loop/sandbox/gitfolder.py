@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import make_private, read_bytes, write_atomic
 from bridge.base.git.unfinished import RECORD, state_of
+from bridge.base.json_files import as_object, parse_json, to_json
 from bridge.base.process.ask import TOO_LONG, TOO_MUCH, Ran
-from bridge.base.records import as_object, parse_json, to_json
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.loop.sandbox import gitconfig, lfs, submodules
+from bridge.loop.sandbox.box_policy import Mounted
 from bridge.loop.sandbox.gitvalues import EXPORT, TITLES, Came, Had, read
 from bridge.loop.sandbox.hostgit import HostGit, quoted, regular
-from bridge.loop.sandbox.policy import Mounted
 from bridge.loop.sandbox.tree import remove, walked
 
 if TYPE_CHECKING:

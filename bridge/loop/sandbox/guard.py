@@ -18,24 +18,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, delete, make_private, observed, read_bytes, usable, write_atomic
+from bridge.base.json_files import as_object, parse_json, to_json
 from bridge.base.process.table import identify
-from bridge.base.records import as_object, parse_json, to_json
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ProjectUnusable
-from bridge.loop.sandbox import believed
+from bridge.loop.sandbox import trusted_values as believed
 from bridge.loop.sandbox.boxed import made
 from bridge.loop.sandbox.mounts import inside
-from bridge.loop.sandbox.names import guarded_names
-from bridge.loop.sandbox.record import record_of, text_of
-from bridge.loop.sandbox.seen import Seen, look, put_back, restored, set_aside, written
+from bridge.loop.sandbox.path_states import Seen, look, put_back, restored, set_aside, written
 from bridge.loop.sandbox.tree import Item, Listing, listed
+from bridge.loop.sandbox.trusted_names import guarded_names
+from bridge.loop.sandbox.unexamined import record_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bridge.base.process.table import Identity
-    from bridge.loop.sandbox.contents import Contents
+    from bridge.loop.sandbox.admitted import Contents
 
 _MOST_STATE = 32 * 1024 * 1024
 """Bytes of a file of the CLI's that are looked at."""

@@ -12,7 +12,7 @@ from bridge.errors import ProjectUnusable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from bridge.loop.sandbox.policy import Policy
+    from bridge.loop.sandbox.box_policy import Policy
 
 _HOPS = 40
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from bridge.base.process.ask import NOT_STARTED, Ran, ask
 from bridge.errors import BridgeError
+from bridge.loop.sandbox.admitted import bare
 from bridge.loop.sandbox.boxed import boxed
 from bridge.loop.sandbox.containers import EMPTY, EMPTY_TAR
-from bridge.loop.sandbox.contents import bare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.loop.sandbox.box_policy import Provider
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.sandbox.containers import Client
-    from bridge.loop.sandbox.policy import Provider
-    from bridge.loop.sandbox.settings import Wishes
 
 _NEEDS: Mapping[Provider, Mapping[str, str]] = {
     "bwrap": {"bwrap": "apt-get install bubblewrap"},

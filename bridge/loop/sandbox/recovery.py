@@ -7,10 +7,10 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.json_files import as_object, parse_json
 from bridge.base.process import leftovers
-from bridge.base.records import as_object, parse_json
 from bridge.errors import ProjectUnusable
-from bridge.loop.sandbox.record import not_looked_at, record_of, text_of
+from bridge.loop.sandbox.unexamined import not_looked_at, record_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from bridge.loop.sandbox.bwrap import limited
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bridge.loop.sandbox.policy import Policy
+    from bridge.loop.sandbox.box_policy import Policy
 
 SETTINGS, SCRIPT, IGNORED, TEMPORARY, GHOSTS = "settings.json", "turn.sh", "ignored", "tmp", "placeholders"
 SOCKETS = "s"  # short, as the path of a socket has to be

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.base.process.ask import ask
 from bridge.base.wording import one_line
 from bridge.errors import ProjectUnusable
-from bridge.loop.sandbox.names import found_behind
+from bridge.loop.sandbox.trusted_names import found_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from bridge.loop.sandbox.names import Node
+    from bridge.loop.sandbox.trusted_names import Node
 
 _DEEPEST = 200
 """Folders in folders, each an open descriptor."""

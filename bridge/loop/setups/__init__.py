@@ -1,7 +1,7 @@
 """Existing installations: how each is found, read, run and stood in for.
 
-A kind of setup is one object, :class:`bridge.loop.setups.model.SetupKind`: ours in a visible dict, those of other
-packages by the entry-point group ``ralph_bridge.setups``. Nothing outside of ``setups/NAME/`` names a kind.
+A kind of setup is one object, :class:`bridge.loop.setups.setup_kind.SetupKind`: ours in a visible dict, those of
+other packages by the entry-point group ``ralph_bridge.setups``. Nothing outside of ``setups/NAME/`` names a kind.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.loop.setups.model import Installation, Setup, SetupKind
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Installation, Setup, SetupKind
 
 KINDS: Mapping[str, str] = {
     "plain": "bridge.loop.setups.plain.kind",
@@ -50,7 +50,7 @@ def kinds() -> Mapping[str, SetupKind]:
         ConfigurationError: a package's kind can't be loaded, or takes a name that there is already.
     """
     from bridge.base.packages import brought
-    from bridge.loop.setups.model import SetupKind
+    from bridge.loop.setups.setup_kind import SetupKind
 
     found: dict[str, SetupKind] = {name: importlib.import_module(path).KIND for name, path in KINDS.items()}
     return MappingProxyType(found | brought(GROUP, SetupKind, found, "kind of setup"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bridge.loop.engine.loop_settings import LoopSettings, read_caps
 from bridge.loop.engine.observers import telemetry_of
-from bridge.loop.engine.settings import LoopSettings, read_caps
-from bridge.loop.setups.crew import model_of, reserves_of
-from bridge.loop.setups.gates import gates_of
+from bridge.loop.setups.further_tools import model_of, reserves_of
+from bridge.loop.setups.gate_options import gates_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.base.git.repository import Files
     from bridge.loop.engine.caps import Caps
-    from bridge.loop.engine.settings import Night
+    from bridge.loop.engine.loop_settings import Night
     from bridge.loop.sandbox.box import Box
     from bridge.loop.setups.options import RunOptions
 
@@ -45,7 +45,7 @@ def asked_settings(
         env: of the user; None: os.environ.
         timeout: seconds of a turn, where nothing is asked; None: any number.
         caps: where none are asked; None: those of the environment.
-        reserves: what the project's own settings name; see :func:`bridge.loop.setups.crew.reserves_of`.
+        reserves: what the project's own settings name; see :func:`bridge.loop.setups.further_tools.reserves_of`.
 
     Raises:
         ConfigurationError: a value that makes no sense.

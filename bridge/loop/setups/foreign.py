@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.setups import detect, kinds
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.setups.setup_kind import Setup
 
 
 class Foreign(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bridge.base.process.program import Graces
-    from bridge.loop.setups.settings import GivenOption
+    from bridge.loop.setups.declared_settings import GivenOption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.files import stays_inside
-from bridge.loop.engine.aside import Aside
 from bridge.loop.engine.inbox import Inbox
 from bridge.loop.engine.lock import standing
 from bridge.loop.engine.logs import last_words
-from bridge.loop.engine.runs import read_run
+from bridge.loop.engine.run_record import read_run
+from bridge.loop.engine.set_aside import Aside
 from bridge.loop.setups import PLAIN, detect, kinds
-from bridge.loop.setups.model import written
+from bridge.loop.setups.setup_kind import written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.base.git.repository import Files
     from bridge.loop.engine.lock import Standing
-    from bridge.loop.setups.model import Older, Setup, SetupKind
+    from bridge.loop.setups.setup_kind import Older, Setup, SetupKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.base.files import ANYWHERE, confine, open_file, stays_inside, usable
 from bridge.base.process.secrets import shown_words
 from bridge.errors import ConfigurationError, ProjectBusy
-from bridge.loop.sandbox.record import forget, require_looked
+from bridge.loop.sandbox.unexamined import forget, require_looked
 from bridge.loop.setups import PLAIN, detect, installations, kinds
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.loop.engine.active import ActiveRun
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.engine.active_run import ActiveRun
+    from bridge.loop.setups.setup_kind import Setup
     from bridge.scripts.lookup import Folders
 
 
@@ -53,7 +53,7 @@ def active_run(folder: Path, project: Path, tool: str, *, setup: str = "") -> Ac
 
     `setup`: its kind, where others keep their state in the same folder.
     """
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
 
     command = [os.path.basename(sys.argv[0] or "ralph-bridge"), *shown_words(sys.argv[1:])]
     others = _other_folders(folder, project)
@@ -90,7 +90,7 @@ def reset(project: Path) -> list[str]:
             f"a loop is at work in {project} (process {pid or 'unknown'}): nothing is reset under its hands\n"
             f"  next: wait for it (`ralph-bridge status`), or end it{f': kill {pid}' if pid else ''}"
         )
-    from bridge.loop.engine.aside import Aside
+    from bridge.loop.engine.set_aside import Aside
 
     back = forget(project)
     back += [line for folder in state_folders(project) for line in Aside(project, folder).recover()]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bridge.base.files import ANYWHERE, link, move, open_file, read_bytes, usable, write_atomic
 from bridge.errors import ConfigurationError
-from bridge.loop.setups.model import Adopted
+from bridge.loop.setups.setup_kind import Adopted
 
 _MARK = b"# ralph-bridge stand-in, sha256 of what follows: "
 

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.files import read_bytes
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.loop.sandbox.policy import PROVIDERS
-from bridge.loop.sandbox.settings import users_word
+from bridge.loop.sandbox.box_policy import PROVIDERS
+from bridge.loop.sandbox.box_settings import users_word
 from bridge.loop.setups.dot_ralph.folder import locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.loop.sandbox.settings import Wishes
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.setups.assignments import Assigned
     from bridge.loop.setups.dot_ralph.folder import Folder
 

@@ -17,10 +17,10 @@ from bridge.loop.engine.events import LoopEvent, Notice
 from bridge.loop.swarm.courier import recover, words
 from bridge.loop.swarm.events import TaskEnded, TaskProgress, TaskSaved, TaskStarted
 from bridge.loop.swarm.folder import EventsTail, read_events, tail_size, task_folder
-from bridge.loop.swarm.order import Order, Result
 from bridge.loop.swarm.pulls import TOKENS
 from bridge.loop.swarm.supervisor import UNSEEN, begun, ending, supervise
-from bridge.loop.swarm.trees import LOCK, Saved
+from bridge.loop.swarm.work_order import Order, Result
+from bridge.loop.swarm.work_trees import LOCK, Saved
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.engine.caps import Caps
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import RecordWriter, SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import RecordWriter, SwarmRecord, TaskRecord
 
 _PORTS, _FIRST_PORT, _BLOCKS = 10, 20_000, 60
 _RECOVER = 20.0

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.records import as_array, as_object, parse_json
+from bridge.base.json_files import as_array, as_object, parse_json
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError
 from bridge.loop.swarm.pulls import pull_of
+from bridge.loop.tasks.foreign_text import bullets, marked, printed, seen
 from bridge.loop.tasks.github import GH
-from bridge.loop.tasks.outside import bullets, marked, printed, seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _JOB = re.compile(r"/actions/runs/(\d{1,20})(?:/jobs?/(\d{1,20}))?(?![\d/])")
 _PREFIX = re.compile(r"^[^\t\n]*\t[^\t\n]*\t\ufeff?(?:\d{4}-\d\d-\d\dT[\d:.]+Z ?)?", re.MULTILINE)
 _BUCKETS = {"pass": "pass", "skipping": "pass", "pending": "pending", "cancel": "cancel"}
 _MOST_SHOWN = 10
-# All of it goes into a prompt beside a task's text, and some CLIs take it as one argument (loop/tasks/outside.py).
+# All of it goes into a prompt beside a task's text, and some CLIs take it as one argument (tasks/foreign_text.py).
 _MOST_LOGS, _MOST_LINES, _MOST_BYTES = 3, 150, 15_000
 _MOST_REVIEWS = 12_000
 

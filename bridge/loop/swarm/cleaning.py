@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import delete_folder
-from bridge.base.records import read_object
+from bridge.base.json_files import read_object
 from bridge.base.wording import plural
 from bridge.errors import BridgeError
 from bridge.loop.engine.lock import standing
 from bridge.loop.swarm.folder import locked
 from bridge.loop.swarm.merging import TREE
-from bridge.loop.swarm.order import Order
 from bridge.loop.swarm.pulls import PullRequests
-from bridge.loop.swarm.record import read_swarm
 from bridge.loop.swarm.supervisor import save_tree
+from bridge.loop.swarm.swarm_record import read_swarm
 from bridge.loop.swarm.transport import Hub
-from bridge.loop.swarm.trees import LOCK, is_within, remove_tree, repository, resolve
+from bridge.loop.swarm.work_order import Order
+from bridge.loop.swarm.work_trees import LOCK, is_within, remove_tree, repository, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 _OURS = ("refs/heads/ralph/swarm/", "refs/heads/ralph/task/", "refs/heads/ralph/kept/", "refs/heads/ralph/pull/")
 

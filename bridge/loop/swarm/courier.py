@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from bridge._version import __version__
 from bridge.base.files import open_file
-from bridge.base.records import read_object, to_json, write_json
+from bridge.base.json_files import read_object, to_json, write_json
 from bridge.errors import BridgeError, ProjectUnusable
-from bridge.loop.swarm import elsewhere, supervisor, transport
+from bridge.loop.swarm import remote_work, supervisor, transport
 from bridge.loop.swarm.folder import read_events
 from bridge.loop.swarm.links import DaskHost, HubHost
-from bridge.loop.swarm.order import Delivery, Order, Result, pack
 from bridge.loop.swarm.transport import AttemptHub
-from bridge.loop.swarm.trees import Saved
+from bridge.loop.swarm.work_order import Delivery, Order, Result, pack
+from bridge.loop.swarm.work_trees import Saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ class Courier(Executor):
             git = order.repository()
             parcel = pack(order, git, dask=isinstance(self._line, DaskHost))
             self._offer(git, order, order.base, parcel.tip)
-            inner = self._engine.submit(elsewhere.work, __version__, pickle.dumps(parcel))
+            inner = self._engine.submit(remote_work.work, __version__, pickle.dumps(parcel))
         except Exception as error:  # noqa: BLE001 - whatever the engine has, the host is told
             verdict = "failed" if isinstance(error, BridgeError) else "interrupted"
             _settle(promise, Result(verdict, "not sent", words(error)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 
 @dataclass(frozen=True, slots=True)

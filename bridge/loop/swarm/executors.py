@@ -21,7 +21,7 @@ from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.swarm.courier import Courier
 from bridge.loop.swarm.links import DaskHost, dask_modules
 from bridge.loop.swarm.transport import check_hub
-from bridge.loop.swarm.trees import repository
+from bridge.loop.swarm.work_trees import repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.base.amounts import amount, whole
 from bridge.base.files import descriptor, make_folder, open_file, read_bytes, usable
-from bridge.base.records import delete, write_text
+from bridge.base.json_files import delete, write_text
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.lock import standing
-from bridge.loop.swarm.record import FILE
+from bridge.loop.swarm.swarm_record import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.process.secrets import shown_words
 from bridge.errors import BridgeError
-from bridge.loop.engine import runs
+from bridge.loop.engine import run_record
 from bridge.loop.engine.caps import Caps
 from bridge.loop.engine.events import LoopEvent, Notice, interruption
 from bridge.loop.engine.lock import one_loop
 from bridge.loop.engine.notify import Notifier
 from bridge.loop.engine.observers import RunFacts
-from bridge.loop.engine.records import Spent
+from bridge.loop.engine.turn_records import Spent
 from bridge.loop.swarm.attempts import Attempts
 from bridge.loop.swarm.cleaning import remove_merged
 from bridge.loop.swarm.events import (
@@ -36,7 +36,9 @@ from bridge.loop.swarm.folder import ask_to_stop, asked_to_stop, forget_stop, ta
 from bridge.loop.swarm.merging import Merged, MergeQueue, land
 from bridge.loop.swarm.project import uncommitted
 from bridge.loop.swarm.pulls import OPEN, stacked_on
-from bridge.loop.swarm.record import (
+from bridge.loop.swarm.source_reports import Telling
+from bridge.loop.swarm.status import PERMANENT, unfit
+from bridge.loop.swarm.swarm_record import (
     CHECKS_FAILED,
     CLOSED,
     MERGED,
@@ -47,10 +49,8 @@ from bridge.loop.swarm.record import (
     SwarmRecord,
     TaskRecord,
 )
-from bridge.loop.swarm.status import PERMANENT, unfit
-from bridge.loop.swarm.telling import Telling
-from bridge.loop.swarm.trees import LOCK
 from bridge.loop.swarm.watch import Watch, begin_watching, follow, unchanged
+from bridge.loop.swarm.work_trees import LOCK
 from bridge.loop.telemetry import observers
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from bridge.loop.engine.observers import Observer
-    from bridge.loop.engine.runs import RunRecord
+    from bridge.loop.engine.run_record import RunRecord
     from bridge.loop.swarm.project import SwarmProject
     from bridge.loop.swarm.watch import Looked
 
@@ -127,7 +127,7 @@ class Host:
         yield last
 
     def _observed(self) -> None:
-        before = runs.read_run(self.folder)
+        before = run_record.read_run(self.folder)
         facts = RunFacts(
             run_id=self.record.run,
             project=Path(self.record.project),
@@ -138,7 +138,7 @@ class Host:
         self.observers = [observe(facts) for observe in self.observing]
 
     def _traced(self, trace: str) -> None:
-        self.active = runs.write_run(self.folder, self.active, now=time.time(), trace=trace)
+        self.active = run_record.write_run(self.folder, self.active, now=time.time(), trace=trace)
 
     def _observe(self, event: LoopEvent) -> None:
         for observer in self.observers:
@@ -156,7 +156,9 @@ class Host:
         with ExitStack() as held:
             held.enter_context(one_loop(self.folder, self.folder))
             self._observed()
-            self.active = runs.begin_run(self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm")
+            self.active = run_record.begin_run(
+                self.folder, command=shown_words(sys.argv), now=time.time(), tool="swarm"
+            )
             end = ""
             try:
                 self.queue.open()
@@ -181,7 +183,7 @@ class Host:
                 end = self.record.end or ""
             finally:
                 with suppress(BridgeError):
-                    runs.write_run(self.folder, self.active, now=time.time(), end=end or "error:")
+                    run_record.write_run(self.folder, self.active, now=time.time(), end=end or "error:")
         return SwarmEnded(self.record, end, self.record.landed)
 
     def _events(self) -> Generator[LoopEvent, None, None]:

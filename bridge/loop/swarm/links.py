@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.base.git.repository import Repository
-    from bridge.loop.swarm.order import Order
+    from bridge.loop.swarm.work_order import Order
 
 _HUB_LOOK, _HUB_SILENCE = 2.0, 180.0
 _DASK_ANSWER, _DASK_SILENCE = 10.0, 60.0

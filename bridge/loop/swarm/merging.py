@@ -14,13 +14,13 @@ from bridge.base.process import leftovers
 from bridge.base.process.ask import ended_when
 from bridge.base.wording import closing_nothing
 from bridge.errors import BridgeError, ProjectUnusable
-from bridge.loop.setups.boxes import OPTIONS as SANDBOX
-from bridge.loop.setups.boxes import box_of
+from bridge.loop.setups.box_options import OPTIONS as SANDBOX
+from bridge.loop.setups.box_options import box_of
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.swarm.project import files_of
 from bridge.loop.swarm.pulls import PullRequests
-from bridge.loop.swarm.record import CLOSED, NOT_PUSHED, PULLED
-from bridge.loop.swarm.trees import (
+from bridge.loop.swarm.swarm_record import CLOSED, NOT_PUSHED, PULLED
+from bridge.loop.swarm.work_trees import (
     PatientRepository,
     add_tree,
     clean_environment,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bridge.base.process.ask import Ran
     from bridge.loop.sandbox.box import Box
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 TREE = ".merge"
 _SHOWN = 5

@@ -13,23 +13,23 @@ from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import Caps
 from bridge.loop.engine.event_stream import EventStream
-from bridge.loop.engine.settings import read_caps
+from bridge.loop.engine.loop_settings import read_caps
 from bridge.loop.loops import LoopOptions
-from bridge.loop.setups.boxes import OPTIONS as SANDBOX
-from bridge.loop.setups.boxes import box_of
+from bridge.loop.setups.box_options import OPTIONS as SANDBOX
+from bridge.loop.setups.box_options import box_of
 from bridge.loop.setups.options import OPTIONS, RunOptions
-from bridge.loop.swarm.earlier import refuse_again
+from bridge.loop.swarm.earlier_swarms import refuse_again
 from bridge.loop.swarm.events import SwarmEnded
 from bridge.loop.swarm.folder import ask_to_stop, find_run, new_run
 from bridge.loop.swarm.host import Host
 from bridge.loop.swarm.project import open_project
 from bridge.loop.swarm.pulls import destination
-from bridge.loop.swarm.record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
-from bridge.loop.swarm.trees import trees_folder
+from bridge.loop.swarm.swarm_record import FILE, RETRIED, SwarmRecord, TaskRecord, read_swarm
+from bridge.loop.swarm.work_trees import trees_folder
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.alone import ITERATIONS
-from bridge.loop.tasks.back import WRITE_BACK
-from bridge.loop.tasks.model import Asked, Task, check
+from bridge.loop.tasks.single_task import ITERATIONS
+from bridge.loop.tasks.source_updates import WRITE_BACK
+from bridge.loop.tasks.task import Asked, Task, check
 from bridge.loop.telemetry import observers
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.tasks.back import How
+    from bridge.loop.tasks.source_updates import How
 
 
 class Swarm(EventStream[SwarmEnded]):

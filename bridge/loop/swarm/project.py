@@ -13,12 +13,12 @@ from bridge.base.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.base.git.repository import Files, find_repository
 from bridge.errors import ConfigurationError
 from bridge.loop.loops import kind_of
-from bridge.loop.sandbox.contents import OF_SWARMS
+from bridge.loop.sandbox.admitted import OF_SWARMS
 from bridge.loop.setups import kinds
-from bridge.loop.setups.model import IN_WORK_TREES
+from bridge.loop.setups.setup_kind import IN_WORK_TREES
 from bridge.loop.setups.standin import kept
-from bridge.loop.swarm.trees import common_folder, names, repository
-from bridge.loop.tasks.alone import Place, place_of
+from bridge.loop.swarm.work_trees import common_folder, names, repository
+from bridge.loop.tasks.single_task import Place, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

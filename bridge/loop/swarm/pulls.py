@@ -18,20 +18,20 @@ from urllib.parse import urlsplit
 
 from bridge.base.amounts import whole
 from bridge.base.git.repository import Repository, check_argument
-from bridge.base.records import as_array
+from bridge.base.json_files import as_array
 from bridge.base.wording import closing_nothing, one_line, tame
 from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
-from bridge.loop.swarm.telling import account_of
+from bridge.loop.swarm.source_reports import account_of
 from bridge.loop.swarm.transport import QUIET, bare, receive
-from bridge.loop.swarm.trees import clean_environment, common_folder, is_within, why
-from bridge.loop.tasks.back import code
+from bridge.loop.swarm.work_trees import clean_environment, common_folder, is_within, why
 from bridge.loop.tasks.github import GH
+from bridge.loop.tasks.source_updates import code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bridge.base.process.ask import Ran
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 TOKENS = ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
 """Variables with which ``gh`` is logged in."""

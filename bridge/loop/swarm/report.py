@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
 from bridge.base.wording import duration, one_line, plural
-from bridge.loop.engine.records import totals_of
-from bridge.loop.report.facts import UNKNOWN, money, tokens
-from bridge.loop.report.model import read_turn, work_between
+from bridge.loop.engine.turn_records import totals_of
+from bridge.loop.report.run_facts import UNKNOWN, money, tokens
+from bridge.loop.report.run_report import read_turn, work_between
 from bridge.loop.report.time_line import Span
 from bridge.loop.swarm.folder import EventsTail
-from bridge.loop.swarm.record import MERGED
 from bridge.loop.swarm.status import outcome_of as in_words
 from bridge.loop.swarm.status import shown
+from bridge.loop.swarm.swarm_record import MERGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from bridge.base.git.tree import FileStat
-    from bridge.loop.engine.records import Totals, TurnRecord
-    from bridge.loop.report.model import Commit
+    from bridge.loop.engine.turn_records import Totals, TurnRecord
+    from bridge.loop.report.run_report import Commit
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 
 class TaskAttempt(NamedTuple):

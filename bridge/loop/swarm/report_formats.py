@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
-from bridge.base.records import to_json
+from bridge.base.json_files import to_json
 from bridge.base.wording import columns
 from bridge.loop.report import formats
-from bridge.loop.report.facts import tokens
 from bridge.loop.report.formats import escaped, wrapped
 from bridge.loop.report.html import MOST_FILES, Chart, amount_charts, axis_between, axis_of, template_named
+from bridge.loop.report.run_facts import tokens
 from bridge.loop.report.time_line import lay_out_lanes
-from bridge.loop.swarm.record import MERGED
 from bridge.loop.swarm.report import TASK_COLUMNS, outcome_of, pulls, strips, swarm_rows, task_row, to_do
+from bridge.loop.swarm.swarm_record import MERGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.loop.engine.records import TurnRecord
+    from bridge.loop.engine.turn_records import TurnRecord
     from bridge.loop.swarm.report import SwarmReport, TaskAttempt
 
 _MARKDOWN_WIDTH = 60

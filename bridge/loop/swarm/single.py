@@ -13,20 +13,21 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import make_folder, usable
-from bridge.base.records import delete
+from bridge.base.json_files import delete
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError, ProjectBusy
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent
 from bridge.loop.engine.inbox import Inbox
 from bridge.loop.engine.policy import Verdict
-from bridge.loop.engine.records import NO_TURNS, Totals
 from bridge.loop.engine.state import LoopState
+from bridge.loop.engine.turn_records import NO_TURNS, Totals
 from bridge.loop.setups import SCRIPT
 from bridge.loop.setups.overview import the_loop
 from bridge.loop.swarm.folder import locked
 from bridge.loop.swarm.project import uncommitted
 from bridge.loop.swarm.pulls import OPEN, TOKENS, PullRequests, destination
-from bridge.loop.swarm.record import (
+from bridge.loop.swarm.status import outcome_of, pull_folder
+from bridge.loop.swarm.swarm_record import (
     CHECKS_FAILED,
     CLOSED,
     FILE,
@@ -38,20 +39,19 @@ from bridge.loop.swarm.record import (
     TaskRecord,
     read_swarm,
 )
-from bridge.loop.swarm.status import outcome_of, pull_folder
-from bridge.loop.swarm.trees import commit_left, is_within
 from bridge.loop.swarm.watch import Watch, begin_watching, follow, unchanged
-from bridge.loop.tasks.alone import is_done
+from bridge.loop.swarm.work_trees import commit_left, is_within
 from bridge.loop.tasks.github import default_branch
-from bridge.loop.tasks.model import Source, Task
 from bridge.loop.tasks.series import Series
+from bridge.loop.tasks.single_task import is_done
+from bridge.loop.tasks.task import Source, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
-    from bridge.loop.setups.model import Opened, Setup, SetupKind
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Opened, Setup, SetupKind
     from bridge.loop.swarm.project import SwarmProject
 
 _TICK = 0.1
@@ -102,7 +102,7 @@ class PullRun:
     Attributes:
         kind, setup: of the loop. options: of it, and of those that mend.
         project: as a swarm sees it.
-        asked: fields of :class:`~bridge.loop.swarm.record.SwarmRecord`: ``into`` ('': the default branch),
+        asked: fields of :class:`~bridge.loop.swarm.swarm_record.SwarmRecord`: ``into`` ('': the default branch),
             ``draft``, ``watch``, ``watch_seconds``, ``fix_rounds``, ``reviews``, ``merge``.
         note: is told what a loop notes as it begins.
         opened: the loop that is at work; None: none is.

@@ -16,13 +16,13 @@ from bridge.base.amounts import whole
 from bridge.base.files import lenient, open_file
 from bridge.base.git.repository import find_repository
 from bridge.loop.engine.lock import standing
-from bridge.loop.sandbox.contents import OF_SWARMS
+from bridge.loop.sandbox.admitted import OF_SWARMS
 from bridge.loop.swarm.folder import asked_to_stop
-from bridge.loop.swarm.record import PULLED, read_swarm
+from bridge.loop.swarm.swarm_record import PULLED, read_swarm
 from bridge.scripts.stream.analysis import PermanentReason
 
 if TYPE_CHECKING:
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 NEXT_STEPS = {
     "conflict": "merge {branch} by hand, or `ralph-bridge swarm resume {run} --retry conflict`",

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import descriptor, make_folder, open_file, usable, write_atomic
+from bridge.base.json_files import read_object, to_json
 from bridge.base.process import leftovers
 from bridge.base.process.table import Identity, alive, has_open, identify
-from bridge.base.records import read_object, to_json
 from bridge.errors import BridgeError
-from bridge.loop.engine.settings import night
+from bridge.loop.engine.loop_settings import night
 from bridge.loop.sandbox.recovery import look_behind
 from bridge.loop.swarm.folder import EventsTail, locked, read_events, tail_size
-from bridge.loop.swarm.order import Order, Result
 from bridge.loop.swarm.project import files_of
 from bridge.loop.swarm.transport import AttemptHub
-from bridge.loop.swarm.trees import (
+from bridge.loop.swarm.work_order import Order, Result
+from bridge.loop.swarm.work_trees import (
     Saved,
     add_tree,
     clean_environment,

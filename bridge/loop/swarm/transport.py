@@ -14,16 +14,16 @@ from uuid import uuid4
 
 from bridge.base.files import make_folder, write_atomic
 from bridge.base.git.repository import check_argument
-from bridge.base.records import to_json
+from bridge.base.json_files import to_json
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.loop.swarm.trees import common_folder, complaints, is_within, keep, repository, resolve, why
+from bridge.loop.swarm.work_trees import common_folder, complaints, is_within, keep, repository, resolve, why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.base.git.repository import Repository
     from bridge.base.process.ask import Ran
-    from bridge.loop.swarm.order import Order
+    from bridge.loop.swarm.work_order import Order
 
 QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
 FETCH = (*QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bridge.base.process.ask import ended_when
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError
-from bridge.loop.engine.settings import numbers
+from bridge.loop.engine.loop_settings import numbers
 from bridge.loop.swarm.checks import OnGitHub, requests
 from bridge.loop.swarm.pulls import OPEN
-from bridge.loop.swarm.record import CHECKS_FAILED, CLOSED, PULLED, UNFINISHED
+from bridge.loop.swarm.swarm_record import CHECKS_FAILED, CLOSED, PULLED, UNFINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from bridge.loop.swarm.checks import Review, Seen
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 POLL = "RALPH_BRIDGE_POLL_SECONDS"
 """Variable: seconds between two looks at a pull request, at first; three times as long later."""
@@ -49,7 +49,7 @@ class Decision(NamedTuple):
         about: ``checks``, ``review``, ``conflict``, ``foreign`` (somebody else has pushed), ``merge`` (it is
             refused), ``closed``, ``unreachable``; ''.
         detail: a sentence for people.
-        outcome: of ``over``: as in :class:`~bridge.loop.swarm.record.TaskRecord`.
+        outcome: of ``over``: as in :class:`~bridge.loop.swarm.swarm_record.TaskRecord`.
         reviews: of ``mend``: that are to be answered.
     """
 

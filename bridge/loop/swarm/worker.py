@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from bridge.base.json_files import to_json, write_json
 from bridge.base.process.table import identify
-from bridge.base.records import to_json, write_json
 from bridge.errors import BridgeError
 from bridge.loop.engine.events import (
     CheckEnded,
@@ -32,9 +32,9 @@ from bridge.loop.engine.events import (
     Waiting,
 )
 from bridge.loop.engine.policy import LIMITS
-from bridge.loop.swarm.order import Order
 from bridge.loop.swarm.supervisor import end_leftovers, note_end, push_so_far, save_safely
-from bridge.loop.tasks.alone import Mismatch, is_done
+from bridge.loop.swarm.work_order import Order
+from bridge.loop.tasks.single_task import Mismatch, is_done
 from bridge.loop.turn.progress import last_sentence
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.tasks.model import Asked, Source, SourceKind
+    from bridge.loop.tasks.task import Asked, Source, SourceKind
 
 SOURCES: Mapping[str, str] = {
     "plan": "bridge.loop.tasks.plans",
     "prd": "bridge.loop.tasks.plans",
-    "yaml": "bridge.loop.tasks.listed",
-    "lines": "bridge.loop.tasks.listed",
+    "yaml": "bridge.loop.tasks.task_lines",
+    "lines": "bridge.loop.tasks.task_lines",
     "ralphex": "bridge.loop.tasks.documents",
     "speckit": "bridge.loop.tasks.documents",
     "openspec": "bridge.loop.tasks.documents",
@@ -39,7 +39,7 @@ def source_kinds() -> Mapping[str, SourceKind]:
         ConfigurationError: a package's kind can't be loaded, or takes a name that there is already.
     """
     from bridge.base.packages import brought
-    from bridge.loop.tasks.model import SourceKind
+    from bridge.loop.tasks.task import SourceKind
 
     found: dict[str, SourceKind] = {
         name: importlib.import_module(path).KINDS[name] for name, path in SOURCES.items()

@@ -6,14 +6,14 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.records import as_array, as_object
+from bridge.base.json_files import as_array, as_object
 from bridge.base.wording import one_line
 from bridge.errors import ConfigurationError, SourceUnavailable
-from bridge.loop.tasks.back import mark_of
-from bridge.loop.tasks.model import ID, USUAL, Asked, NothingOpen, Source, SourceKind, Task
-from bridge.loop.tasks.order import ordered, startable
-from bridge.loop.tasks.outside import quoted, seen
+from bridge.loop.tasks.foreign_text import quoted, seen
 from bridge.loop.tasks.programs import Program
+from bridge.loop.tasks.source_updates import mark_of
+from bridge.loop.tasks.task import ID, USUAL, Asked, NothingOpen, Source, SourceKind, Task
+from bridge.loop.tasks.task_order import ordered, startable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

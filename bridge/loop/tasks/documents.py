@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, make_folder, move, read_bytes, usable, write_atomic
-from bridge.base.records import read_object, read_text
+from bridge.base.json_files import read_object, read_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import plan_items
-from bridge.loop.tasks.encoded import decoded, encoded
-from bridge.loop.tasks.model import (
+from bridge.loop.tasks.encodings import decoded, encoded
+from bridge.loop.tasks.task import (
     Asked,
     NothingOpen,
     Source,
@@ -26,7 +26,7 @@ from bridge.loop.tasks.model import (
     one_line,
     text_of,
 )
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.task_order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

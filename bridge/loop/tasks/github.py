@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.json_files import as_array, as_object, parse_json
 from bridge.base.patterns import lazy
-from bridge.base.records import as_array, as_object, parse_json
 from bridge.base.wording import one_line
 from bridge.errors import ConfigurationError
-from bridge.loop.tasks.back import mark_of
-from bridge.loop.tasks.model import USUAL, Asked, NothingOpen, Source, SourceKind, Task, named_id
-from bridge.loop.tasks.order import startable
-from bridge.loop.tasks.outside import quoted, seen, without_code
+from bridge.loop.tasks.foreign_text import quoted, seen, without_code
 from bridge.loop.tasks.programs import Program
+from bridge.loop.tasks.source_updates import mark_of
+from bridge.loop.tasks.task import USUAL, Asked, NothingOpen, Source, SourceKind, Task, named_id
+from bridge.loop.tasks.task_order import startable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -10,10 +10,10 @@ from bridge.base.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import with_ticks
 from bridge.loop.setups.prompted.task_lists import LAST, held_up, planned, read_entries, with_done
-from bridge.loop.tasks.boxes import PlanFormat, from_plan, from_planned
-from bridge.loop.tasks.encoded import decoded, encoded
-from bridge.loop.tasks.model import Asked, Source, SourceKind, Task, one_line
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.checkboxes import PlanFormat, from_plan, from_planned
+from bridge.loop.tasks.encodings import decoded, encoded
+from bridge.loop.tasks.task import Asked, Source, SourceKind, Task, one_line
+from bridge.loop.tasks.task_order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

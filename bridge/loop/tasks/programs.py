@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.git.immune import outside, path_outside
+from bridge.base.json_files import as_object, parse_json
 from bridge.base.process.ask import TOO_LONG, TOO_MUCH, Ran, ask
-from bridge.base.records import as_object, parse_json
 from bridge.base.wording import one_line
 from bridge.errors import SourceUnavailable
 

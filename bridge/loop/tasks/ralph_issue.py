@@ -7,15 +7,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
-from bridge.base.records import write_json
+from bridge.base.json_files import write_json
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.engine.events import IterationEnded, LoopEnded
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.setups.frankbria.layout import read_plan
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.back import Account, tell
-from bridge.loop.tasks.model import Asked
+from bridge.loop.tasks.source_updates import Account, tell
+from bridge.loop.tasks.task import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

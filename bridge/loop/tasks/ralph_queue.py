@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.base import timestamps
 from bridge.base.files import ANYWHERE
 from bridge.base.git.repository import Repository, find_repository
-from bridge.base.records import read_text, write_json, write_text
+from bridge.base.json_files import read_text, write_json, write_text
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.engine.logs import log_line
@@ -20,18 +20,18 @@ from bridge.loop.setups.frankbria import rc
 from bridge.loop.setups.frankbria.queue import FILE, LOG, Queue, circle, next_item
 from bridge.loop.setups.frankbria.settings import resolve
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.model import Asked, Filters
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.task import Asked, Filters
+from bridge.loop.tasks.task_order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.loop.engine.events import LoopEnded
     from bridge.loop.engine.logs import Level
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.frankbria.queue import Item
-    from bridge.loop.tasks.model import Source, Task
+    from bridge.loop.tasks.task import Source, Task
 
 PLAN, PROMPT = "fix_plan.md", "PROMPT.md"
 _OURS = "# Ralph Fix Plan (queue item)"

@@ -13,33 +13,33 @@ from bridge.base.files import delete, delete_folder, make_folder, usable, write_
 from bridge.base.git.repository import find_repository
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError
-from bridge.loop.engine.aside import Aside
 from bridge.loop.engine.caps import REASONS
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Notice, TasksStand
 from bridge.loop.engine.inbox import STOPPED
 from bridge.loop.engine.lock import FILE as LOCK
 from bridge.loop.engine.lock import Lent, lent
+from bridge.loop.engine.loop_settings import read_caps
 from bridge.loop.engine.policy import Decision, Verdict
-from bridge.loop.engine.records import NO_TURNS, Spent
-from bridge.loop.engine.runs import read_run
-from bridge.loop.engine.settings import read_caps
+from bridge.loop.engine.run_record import read_run
+from bridge.loop.engine.set_aside import Aside
 from bridge.loop.engine.state import LoopState
 from bridge.loop.engine.store import Store
+from bridge.loop.engine.turn_records import NO_TURNS, Spent
 from bridge.loop.setups.projects import project_lock
-from bridge.loop.tasks.alone import ITERATIONS, Mismatch, is_done, place_of
-from bridge.loop.tasks.back import Account, tell
-from bridge.loop.tasks.model import NothingOpen, Task
-from bridge.loop.tasks.order import ordered
-from bridge.loop.tasks.record import Became, TasksRecord, keys, read_tasks
+from bridge.loop.tasks.single_task import ITERATIONS, Mismatch, is_done, place_of
+from bridge.loop.tasks.source_updates import Account, tell
+from bridge.loop.tasks.task import NothingOpen, Task
+from bridge.loop.tasks.task_order import ordered
+from bridge.loop.tasks.tasks_record import Became, TasksRecord, keys, read_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
-    from bridge.loop.setups.model import Opened, Setup, SetupKind
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.tasks.back import How, Word
-    from bridge.loop.tasks.model import Source
+    from bridge.loop.setups.setup_kind import Opened, Setup, SetupKind
+    from bridge.loop.tasks.source_updates import How, Word
+    from bridge.loop.tasks.task import Source
 
 _OVER = (*REASONS, STOPPED, "max_minutes", "cancelled")
 """Reasons for which no further task is begun: what counts for all is used up, or somebody has stopped it."""
@@ -73,8 +73,8 @@ class Series:
     """Loops over the tasks of a source, one after the other.
 
     Each task is its loop's only one: while it works, the setup's plan holds that task alone, and the user's own
-    plan and session are aside (:mod:`bridge.loop.engine.aside`). Limits of iterations are per task, caps of money,
-    tokens and minutes for all. Where they stand is kept in the folder of the loop's state: after a kill, who asks
+    plan and session are aside (:mod:`bridge.loop.engine.set_aside`). Limits of iterations are per task, caps of
+    money, tokens and minutes for all. Where they stand is kept in the folder of the loop's state: after a kill, who asks
     for the same source again goes on there; what is done isn't done again.
 
     Attributes:

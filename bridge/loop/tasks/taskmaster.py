@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.base.records import read_object
+from bridge.base.json_files import read_object
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.prompted.task_lists import Node, kind_of, parse, wrong
-from bridge.loop.tasks.model import Asked, NothingOpen, Source, SourceKind, Task, check, named_id, one_line
 from bridge.loop.tasks.plans import FileOfTasks
+from bridge.loop.tasks.task import Asked, NothingOpen, Source, SourceKind, Task, check, named_id, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -117,7 +117,7 @@ def _observe(run: RunFacts, *, content: bool, env: Mapping[str, str], steps: Any
 
 
 def _text_of(run: RunFacts, prompt: str) -> str:
-    from bridge.base.records import read_text
+    from bridge.base.json_files import read_text
 
     try:
         return read_text(run.project / prompt) or ""

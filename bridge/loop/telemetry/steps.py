@@ -30,14 +30,14 @@ from bridge.loop.engine.events import (
     Waiting,
 )
 from bridge.loop.engine.policy import LIMITS, Verdict
-from bridge.loop.turn.model import model_of
+from bridge.loop.turn.language_model import model_of
 from bridge.loop.turn.tool import CommandBuilt
 
 if TYPE_CHECKING:
     from bridge.base.clis import Cli
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.observers import RunFacts
-    from bridge.loop.engine.records import TurnRecord
+    from bridge.loop.engine.turn_records import TurnRecord
     from bridge.loop.turn.progress import ToolStep
     from bridge.scripts.stream.events.base import Usage
 

@@ -16,10 +16,10 @@ from bridge.base.git.immune import path_outside
 from bridge.base.process.argv import resolve
 from bridge.base.process.leftovers import MARK
 from bridge.errors import HookExited, HookTimeout, ProgramNotFound
-from bridge.loop.sandbox.own import without_own
+from bridge.loop.sandbox.permissions import without_own
 from bridge.loop.turn.ending import EndWatch, Over, is_whole
+from bridge.loop.turn.language_model import refuse_for_agent
 from bridge.loop.turn.logs import TurnLog
-from bridge.loop.turn.model import refuse_for_agent
 from bridge.loop.turn.tool import (
     Command,
     HookText,

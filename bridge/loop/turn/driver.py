@@ -20,8 +20,8 @@ from bridge.errors import (
     ProgramNotFound,
     ProgramNotStarted,
 )
+from bridge.loop.turn.language_model import with_model
 from bridge.loop.turn.logs import TurnLog
-from bridge.loop.turn.model import with_model
 from bridge.loop.turn.progress import last_sentence, may_name_tool, tool_in
 from bridge.loop.turn.tool import (
     Command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks.agent_response import BY_LINE, DISPLAY, by_line
-from bridge.verify.model import INFO, WARNING, Harm
+from bridge.verify.findings import INFO, WARNING, Harm
 from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
 
 if TYPE_CHECKING:

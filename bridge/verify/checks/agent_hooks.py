@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, excerpt
-from bridge.verify.model import Harm
+from bridge.verify.findings import Harm
 from bridge.verify.registry import Problem, agent, static_agent
 
 if TYPE_CHECKING:

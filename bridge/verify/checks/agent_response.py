@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
 from bridge.verify.facts.usage import at_once, is_jq
-from bridge.verify.model import INFO, WARNING, Aspect, Harm
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.recordings import BAD_LINES, compare
 from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
 

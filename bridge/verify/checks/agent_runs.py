@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bridge.base.clis import find_cli
 from bridge.verify.checks import because, excerpt
 from bridge.verify.command_line import is_switch, may_be_option
-from bridge.verify.model import INFO, WARNING, Aspect, Harm
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.agent_runs import FIRST, PROMPT_FILE, SECOND, STATUS
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.registry import CannotTell, Problem, Settled, agent

@@ -9,7 +9,7 @@ from bridge.errors import FilterNotCompiled
 from bridge.scripts.stream.jq import Filter
 from bridge.verify.checks import excerpt
 from bridge.verify.facts.usage import jq_program
-from bridge.verify.model import Harm
+from bridge.verify.findings import Harm
 from bridge.verify.registry import Problem, static
 
 if TYPE_CHECKING:

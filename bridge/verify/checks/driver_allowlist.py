@@ -9,7 +9,7 @@ from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import HOOK
 from bridge.verify.checks.lines import tools_line
 from bridge.verify.command_line import beyond, lost_value
-from bridge.verify.model import INFO, WARNING, Aspect, Harm, Severity
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm, Severity
 from bridge.verify.probe.commands import ALLOWED, MANY, Build, decoded
 from bridge.verify.registry import Problem, driver
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import ITSELF, because, distinct, excerpt
-from bridge.verify.model import ERROR, WARNING, Aspect, Harm
+from bridge.verify.findings import ERROR, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import LISTED
 from bridge.verify.registry import Problem, Settled, driver
 

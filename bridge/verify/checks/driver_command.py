@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks import ITSELF, because, excerpt
 from bridge.verify.checks.lines import prompt_line
 from bridge.verify.command_line import shell_name
-from bridge.verify.model import INFO, Aspect, Harm
+from bridge.verify.findings import INFO, Aspect, Harm
 from bridge.verify.probe.commands import FILES, FOLDER, MISSING, SESSION, Build
 from bridge.verify.probe.far import WRAPPERS, why_unjudged
 from bridge.verify.registry import CannotTell, Problem, driver

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
-from bridge.verify.model import INFO, WARNING, Aspect, Harm
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import Comparison, Recording, compare, streamed
 from bridge.verify.registry import CannotTell, Problem, Settled, driver

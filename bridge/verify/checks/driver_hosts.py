@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
 from bridge.verify.checks.lines import setting_line
-from bridge.verify.model import INFO, WARNING, Harm
+from bridge.verify.findings import INFO, WARNING, Harm
 from bridge.verify.probe.commands import PROMPT_FILE, Build, Received
 from bridge.verify.probe.hosts import HUGE, huge_prompt, on_windows, windows_machines, with_stdin
 from bridge.verify.registry import NotApplicable, Problem, driver

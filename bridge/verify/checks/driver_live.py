@@ -11,7 +11,7 @@ from bridge.base.clis import find_cli, known_clis
 from bridge.verify.checks import ITSELF, excerpt
 from bridge.verify.checks.driver_command import prompt_text
 from bridge.verify.command_line import beyond, is_option, is_switch, lost_value, may_be_option
-from bridge.verify.model import INFO, WARNING, Harm
+from bridge.verify.findings import INFO, WARNING, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.recordings import compare, streamed
 from bridge.verify.registry import CannotTell, Problem, Settled, driver

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_answers import BOOLEANS
-from bridge.verify.model import WARNING, Aspect, Harm
+from bridge.verify.findings import WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.registry import Problem, driver
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK, prompt_text
 from bridge.verify.checks.lines import context_line, prompt_line
-from bridge.verify.model import INFO, Aspect, Harm
+from bridge.verify.findings import INFO, Aspect, Harm
 from bridge.verify.probe.commands import (
     PROMPT_FILE,
     PROMPT_PARTS,

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
-from bridge.verify.model import INFO, WARNING, Harm
+from bridge.verify.findings import INFO, WARNING, Harm
 from bridge.verify.recordings import carries, streamed
 from bridge.verify.registry import CannotTell, Problem, driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bridge.verify.model import Severity
+    from bridge.verify.findings import Severity
     from bridge.verify.probe.driver import DriverProbe
     from bridge.verify.probe.state import HookResult
     from bridge.verify.recordings import Recording

@@ -12,7 +12,7 @@ from bridge.verify.checks import excerpt
 from bridge.verify.checks.driver_command import HOOK, prompt_text
 from bridge.verify.checks.lines import gate_line, session_line, word_line
 from bridge.verify.command_line import beyond
-from bridge.verify.model import INFO, WARNING, Aspect, Harm
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import LONG_SESSION, OTHER_SESSIONS, SESSION, Build
 from bridge.verify.registry import Problem, driver
 

@@ -11,7 +11,7 @@ from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.driver_command import CONTEXT, HOOK
 from bridge.verify.checks.lines import setting_line
 from bridge.verify.command_line import beyond
-from bridge.verify.model import WARNING, Aspect, Harm
+from bridge.verify.findings import WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
 from bridge.verify.registry import Problem, Settled, driver
 

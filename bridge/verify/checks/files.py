@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import distinct, excerpt
 from bridge.verify.checks.shell import run_all
-from bridge.verify.model import ERROR, INFO, WARNING, Aspect, Harm, Severity
+from bridge.verify.findings import ERROR, INFO, WARNING, Aspect, Harm, Severity
 from bridge.verify.probe.commands import FILES, Build
 from bridge.verify.recordings import recordings
 from bridge.verify.registry import Problem, behaviour

@@ -20,7 +20,7 @@ from bridge.verify.command_line import (
     wants_terminal,
     without_value,
 )
-from bridge.verify.model import INFO, Harm
+from bridge.verify.findings import INFO, Harm
 from bridge.verify.probe.commands import ALLOWED, Build
 from bridge.verify.probe.far import WRAPPERS
 from bridge.verify.registry import Problem, driver, of_both

@@ -21,7 +21,7 @@ from bridge.verify.checks.lines import (
     setting_line,
     variable_line,
 )
-from bridge.verify.model import INFO, WARNING, Aspect, Harm
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import FILES, MISSING, SESSION, Build
 from bridge.verify.probe.provider import CONTEXT
 from bridge.verify.registry import Problem, Settled, provider, static_provider

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.verify.checks import because, excerpt
 from bridge.verify.checks.lines import argument_line, flag_line, member_line, ran_line
-from bridge.verify.model import WARNING, Harm
+from bridge.verify.findings import WARNING, Harm
 from bridge.verify.probe.provider import NO_OUTPUT, printed, saying
 from bridge.verify.recordings import plain
 from bridge.verify.registry import CannotTell, Problem, Settled, provider

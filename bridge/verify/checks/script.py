@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.scripts.contract import agent_contract, driver_contract
 from bridge.verify.checks import distinct
-from bridge.verify.model import ERROR, INFO, WARNING, Harm
+from bridge.verify.findings import ERROR, INFO, WARNING, Harm
 from bridge.verify.registry import CannotTell, Problem, behaviour, static
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, distinct, excerpt
 from bridge.verify.facts.usage import only_asks
-from bridge.verify.model import WARNING, Aspect, Harm
+from bridge.verify.findings import WARNING, Aspect, Harm
 from bridge.verify.probe.bench import DEADLINE
 from bridge.verify.probe.state import TROUBLE, ProbeFailed
 from bridge.verify.registry import Problem, behaviour, static

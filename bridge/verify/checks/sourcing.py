@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.checks import because, excerpt
 from bridge.verify.facts.usage import only_asks
-from bridge.verify.model import ERROR, INFO, Aspect, Harm
+from bridge.verify.findings import ERROR, INFO, Aspect, Harm
 from bridge.verify.probe.state import TROUBLE
 from bridge.verify.registry import CannotTell, Problem, behaviour, static
 

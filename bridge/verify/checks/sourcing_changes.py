@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
-from bridge.verify.model import INFO, WARNING, Aspect, Harm
+from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.registry import Problem, behaviour
 
 if TYPE_CHECKING:

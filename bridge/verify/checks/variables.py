@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.scripts.contract import driver_contract
 from bridge.verify.checks import distinct
-from bridge.verify.model import ERROR, INFO, Harm
+from bridge.verify.findings import ERROR, INFO, Harm
 from bridge.verify.registry import CannotTell, Problem, driver, static
 
 if TYPE_CHECKING:

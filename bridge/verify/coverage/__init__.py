@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.shell.protocol import quote
 from bridge.verify.coverage.units import Outline, squeezed
-from bridge.verify.model import Branch, Coverage
+from bridge.verify.findings import Branch, Coverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

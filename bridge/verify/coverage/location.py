@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.verify.model import Aspect
+from bridge.verify.findings import Aspect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bridge.verify.coverage import TracedCommand
     from bridge.verify.facts import CommandFact
-    from bridge.verify.model import Finding
+    from bridge.verify.findings import Finding
     from bridge.verify.subject import Subject
 
 _COMMANDS: Mapping[str, tuple[str, ...]] = {

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.packages import install_command
 from bridge.errors import BridgeError
-from bridge.verify.intake import given_in, not_admitted, nothing_verified
-from bridge.verify.model import (
+from bridge.verify.findings import (
     CheckOutcome,
     CheckResult,
     Finding,
@@ -30,12 +29,13 @@ from bridge.verify.model import (
     ScriptStarted,
     Severity,
 )
+from bridge.verify.intake import given_in, not_admitted, nothing_verified
 from bridge.verify.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from bridge.verify.model import Event
+    from bridge.verify.findings import Event
 
 
 class FeaturesUnavailable(BridgeError, ImportError):

@@ -20,9 +20,9 @@ from bridge.scripts.session_id import recover
 from bridge.scripts.stream.jq import Filter
 from bridge.shell.protocol import check_name
 from bridge.verify.engine import verify
+from bridge.verify.findings import CheckOutcome, ScriptFinished, Severity
 from bridge.verify.gherkin.example import OUTPUT, ExampleAgent, ExampleDriver
 from bridge.verify.gherkin.scenarios import kind_of
-from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
 from bridge.verify.registry import titles
 
 if TYPE_CHECKING:

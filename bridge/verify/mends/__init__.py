@@ -10,16 +10,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.verify.facts.expressions import text
+from bridge.verify.findings import Fix
 from bridge.verify.mends import variables
 from bridge.verify.mends.syntax import Syntax, name_of, runs_in, within
-from bridge.verify.model import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tree_sitter import Node
 
-    from bridge.verify.model import Edit, Finding
+    from bridge.verify.findings import Edit, Finding
     from bridge.verify.subject import Subject
 
     Make = Callable[[Syntax, Finding], Iterable[Edit] | None]

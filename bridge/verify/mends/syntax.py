@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.facts.expressions import text
-from bridge.verify.model import Edit
+from bridge.verify.findings import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.files import script_root, write_atomic
-from bridge.verify.model import CheckOutcome, Mend, Severity
+from bridge.verify.findings import CheckOutcome, Mend, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bridge.verify.model import CheckResult, Edit, Finding, Fix
+    from bridge.verify.findings import CheckResult, Edit, Finding, Fix
 
     Again = Callable[[Path], Sequence[CheckResult]]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from bridge.verify.facts.expressions import text
 from bridge.verify.facts.usage import filled_by, literal
+from bridge.verify.findings import Aspect
 from bridge.verify.mends.syntax import runs_in, within
-from bridge.verify.model import Aspect
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from bridge.verify.findings import Edit, Finding
     from bridge.verify.mends.syntax import Syntax
-    from bridge.verify.model import Edit, Finding
     from bridge.verify.subject import Subject
 
 

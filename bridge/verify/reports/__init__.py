@@ -14,14 +14,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.wording import plural
-from bridge.verify.model import CheckOutcome, RunFinished, RunStarted, ScriptFinished, Severity
+from bridge.verify.findings import CheckOutcome, RunFinished, RunStarted, ScriptFinished, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import TextIO
 
-    from bridge.verify.model import CheckResult, Coverage, Event, Finding, Mend
+    from bridge.verify.findings import CheckResult, Coverage, Event, Finding, Mend
 
 FEW = 4
 """Up to so many checks that were not judged for the same reason are listed one by one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.base.wording import plural
-from bridge.verify.model import CheckOutcome, Severity
+from bridge.verify.findings import CheckOutcome, Severity
 from bridge.verify.reports import (
     FEW,
     Report,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-    from bridge.verify.model import CheckResult, Coverage, Finding, RunFinished, ScriptFinished
+    from bridge.verify.findings import CheckResult, Coverage, Finding, RunFinished, ScriptFinished
     from bridge.verify.reports import ReportOptions
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bridge._version import __version__
-from bridge.verify.model import RunFinished, RunStarted, ScriptFinished, Severity
+from bridge.verify.findings import RunFinished, RunStarted, ScriptFinished, Severity
 from bridge.verify.reports import Report, clean, described, shown, unjudged
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from bridge.verify.model import CheckResult, Coverage, Event, Finding, Fix, Mend
+    from bridge.verify.findings import CheckResult, Coverage, Event, Finding, Fix, Mend
     from bridge.verify.reports import ReportOptions
 
 _TOOL = {"name": "ralph-bridge", "version": __version__}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.wording import plural
 from bridge.scripts.contract.scripts import provider_of
-from bridge.verify.model import CheckOutcome, ScriptFinished, Severity
+from bridge.verify.findings import CheckOutcome, ScriptFinished, Severity
 from bridge.verify.reports import (
     FEW,
     Report,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from bridge.verify.model import Finding, Mend, RunFinished
+    from bridge.verify.findings import Finding, Mend, RunFinished
     from bridge.verify.reports import ReportOptions
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}

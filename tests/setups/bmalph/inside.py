@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bridge.base.process.program import Graces
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Notice, Waiting
 from bridge.loop.engine.runner import run_loop
 from bridge.loop.setups.bmalph.handler import BmalphHandler

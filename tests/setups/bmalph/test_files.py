@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from bridge.base import records, timestamps
+from bridge.base import json_files, timestamps
 from bridge.errors import ProjectUnusable
 from bridge.loop.engine.events import ReviewEnded
 from bridge.loop.engine.logs import LiveLog, log_line
 from bridge.loop.engine.policy import Decision, Verdict
-from bridge.loop.setups.bmalph.gates import CommandRun, GateResults, TestGate, custom_gate, results_document
 from bridge.loop.setups.bmalph.policy import BmalphOutcome
+from bridge.loop.setups.bmalph.quality_gates import CommandRun, GateResults, TestGate, custom_gate, results_document
 from bridge.loop.setups.dot_ralph import breaker_files, files
 from bridge.loop.setups.dot_ralph.controls import reset_circuit
 from bridge.loop.setups.dot_ralph.exits import ExitSignals
@@ -53,7 +53,7 @@ def test_status_as_the_original_writes_it(project: Project) -> None:
         '  "next_reset": "04:00:00",\n  "driver_exit_code": 1\n}\n'
     )
     gates = GateResults("", 3, TestGate("fail"), (), "fail", "block")
-    records.write_json(project.path / ".ralph/.quality_gate_results", results_document(gates))
+    json_files.write_json(project.path / ".ralph/.quality_gate_results", results_document(gates))
     limit = Status(loop=3, action="api_limit", word="paused", reset=NOW + 600)
     writing.record(project.folder, writing.ended(3), status=lambda _facts: limit)
     record = readers.status(project.folder.path)
@@ -120,7 +120,7 @@ def test_exit_signals(project: Project) -> None:
 
 def test_analysis_and_findings(project: Project) -> None:
     folder = project.folder
-    records.write_text(folder / ".response_analysis", ANALYSIS.to_json())
+    json_files.write_text(folder / ".response_analysis", ANALYSIS.to_json())
     assert readers.analysis(folder.path)["files_modified"] == 2
     assert files.read_analysis(folder)["work_summary"] == 'said "done"\nand more'
     found = json.dumps({"severity": "HIGH", "issues_found": 2, "summary": "s", "details": []})
@@ -220,7 +220,7 @@ def test_t16_a_reader_never_sees_a_part(project: Project) -> None:
         writing.record(folder, writing.ended(rounds), status=lambda _facts, found=status: found)
         writing.record(folder, writing.progress('"' * rounds, count=rounds, elapsed=rounds))
         reset_circuit(folder, NOW)
-        records.write_text(folder / ".response_analysis", ANALYSIS.to_json())
+        json_files.write_text(folder / ".response_analysis", ANALYSIS.to_json())
         log_line(folder.logs / "ralph.log", "INFO", "x" * rounds, NOW)
     done.set()
     reader.join()
@@ -246,7 +246,7 @@ def test_a_file_that_cannot_be_written_is_named(project: Project) -> None:
 def test_a_gate_with_a_byte_that_is_no_text_is_written_as_json(project: Project) -> None:
     gate = custom_gate("grep \udcff x", CommandRun(1, "\udcfe"))
     path = project.path / ".ralph/.quality_gate_results"
-    records.write_json(path, results_document(GateResults("", 3, TestGate("pass"), (gate,), "fail", "warn")))
+    json_files.write_json(path, results_document(GateResults("", 3, TestGate("pass"), (gate,), "fail", "warn")))
     assert json.loads(path.read_bytes())["custom_gates"][0]["command"] == "grep ? x"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.loop.setups.bmalph.flags import USAGE, parse
-from bridge.loop.setups.settings import GivenOption
+from bridge.loop.setups.declared_settings import GivenOption
 
 
 @pytest.mark.parametrize(

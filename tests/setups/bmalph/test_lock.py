@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ProjectBusy, ProjectUnusable
-from bridge.loop.engine import lock, runs
+from bridge.loop.engine import lock, run_record
 from tests.cli.conftest import _drop_right_to_read_everything
 from tests.setups.bmalph.conftest import NOW
 
@@ -67,7 +67,7 @@ def test_t16_the_lock_goes_with_a_killed_holder(project: Project) -> None:
         process.send_signal(signal.SIGKILL)
     assert lock.holder(project.folder.path) is None
     with lock.one_loop(project.folder.path, project.path):
-        run = runs.begin_run(project.folder.path, command=["x"], now=NOW)
+        run = run_record.begin_run(project.folder.path, command=["x"], now=NOW)
         assert lock.holder(project.folder.path) == run
 
 

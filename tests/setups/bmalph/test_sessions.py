@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.base.process import leftovers, table
-from bridge.loop.engine import runs
+from bridge.loop.engine import run_record
 from bridge.loop.engine.events import LoopEnded, RunOpened
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.setups.bmalph.policy import BmalphState
@@ -156,12 +156,12 @@ def leave_signals(project: Project) -> None:
 def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, before: str) -> None:
     folder = project.folder
     if before == "crashed":
-        runs.begin_run(folder.path, command=["x"], now=NOW)
+        run_record.begin_run(folder.path, command=["x"], now=NOW)
     leave_signals(project)
     project.write(".ralph/.claude_session_id", "agent-1\n")
     writing.record(folder, writing.prepared(session_id="agent-1"))
     project.write(".ralph/.call_count", "1\n")
-    last = runs.read_run(folder.path)
+    last = run_record.read_run(folder.path)
     told = writing.opened(folder, last, NOW + 1)
     assert not files.read_exit_signals(folder)
     assert len(told) == 1
@@ -175,34 +175,34 @@ def test_t07_what_a_crash_has_left_does_not_end_the_next_run(project: Project, b
 
 
 def test_t07_after_an_orderly_end_signals_count_on(project: Project) -> None:
-    run = runs.begin_run(project.folder.path, command=["x"], now=NOW)
+    run = run_record.begin_run(project.folder.path, command=["x"], now=NOW)
     leave_signals(project)
-    runs.write_run(project.folder.path, run, now=NOW, end="max_iterations")
+    run_record.write_run(project.folder.path, run, now=NOW, end="max_iterations")
     assert files.stale_files(project.folder) == []
-    assert writing.opened(project.folder, runs.read_run(project.folder.path)) == ()
+    assert writing.opened(project.folder, run_record.read_run(project.folder.path)) == ()
     assert files.read_exit_signals(project.folder).done_signals == (4, 5)
 
 
 def test_runs_have_ids_of_their_own_and_know_their_agent(project: Project) -> None:
     ids = set()
     for _ in range(5):
-        run = runs.begin_run(project.folder.path, command=["ralph", "run"], now=NOW)
+        run = run_record.begin_run(project.folder.path, command=["ralph", "run"], now=NOW)
         ids.add(run.run_id)
     assert len(ids) == 5
     assert run.alive
     with subprocess.Popen(["sleep", "60"]) as agent:
-        run = runs.write_run(project.folder.path, run, now=NOW, agent=table.identify(agent.pid))
+        run = run_record.write_run(project.folder.path, run, now=NOW, agent=table.identify(agent.pid))
         assert run.agent is not None
         assert table.alive(run.agent)
         agent.kill()
     assert not table.alive(run.agent)
-    assert runs.read_run(project.folder.path) == run
+    assert run_record.read_run(project.folder.path) == run
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"run_id": 1}', '{"run_id":"a","pid":"x"}'])
 def test_a_record_that_makes_no_sense_counts_as_none(project: Project, text: str) -> None:
     project.write(".ralph/.ralph_bridge.json", text)
-    assert runs.read_run(project.folder.path) is None
+    assert run_record.read_run(project.folder.path) is None
 
 
 def test_a_pid_that_somebody_else_has_now_is_not_that_process() -> None:

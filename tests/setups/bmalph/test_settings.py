@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.errors import ConfigurationError
+from bridge.loop.setups.declared_settings import GivenOption, SettingKey
 from bridge.loop.setups.dot_ralph.folder import locate
 from bridge.loop.setups.dot_ralph.rc import read
 from bridge.loop.setups.dot_ralph.settings import KEYS, Settings, resolve
-from bridge.loop.setups.settings import GivenOption, SettingKey
 
 if TYPE_CHECKING:
     from pathlib import Path

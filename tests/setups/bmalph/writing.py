@@ -14,10 +14,10 @@ from bridge.loop.engine.events import (
     RunProgress,
     TurnPrepared,
 )
+from bridge.loop.engine.loop_settings import LoopSettings
 from bridge.loop.engine.policy import GO_ON, Decision
-from bridge.loop.engine.records import TurnRecord
-from bridge.loop.engine.settings import LoopSettings
 from bridge.loop.engine.store import Store
+from bridge.loop.engine.turn_records import TurnRecord
 from bridge.loop.setups.bmalph import state_files
 from bridge.loop.setups.bmalph.handler import BmalphHandler
 from bridge.loop.setups.bmalph.policy import BmalphOutcome, BmalphState
@@ -27,7 +27,7 @@ from bridge.loop.setups.dot_ralph.state_files import FIRST, LAST, FolderSetup
 from tests.setups.bmalph.conftest import NOW
 
 if TYPE_CHECKING:
-    from bridge.loop.engine.runs import RunRecord
+    from bridge.loop.engine.run_record import RunRecord
     from bridge.loop.setups.dot_ralph.folder import Folder
 
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Waiting
 from bridge.loop.engine.runner import run_loop
+from bridge.loop.setups.declared_settings import GivenOption
 from bridge.loop.setups.frankbria.flags import parse, sandboxed
 from bridge.loop.setups.frankbria.handler import FrankbriaHandler
 from bridge.loop.setups.frankbria.layout import folder_of
 from bridge.loop.setups.frankbria.opening import open_loop, policy
 from bridge.loop.setups.frankbria.policy import FrankbriaState
-from bridge.loop.setups.settings import GivenOption
 from bridge.loop.turn.driver import DriverTool
 from tests import command
 from tests.setups.bmalph.inside import Time

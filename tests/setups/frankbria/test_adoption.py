@@ -17,7 +17,7 @@ from tests import command as tests_command
 from tests.setups.frankbria.installation import Home, fingerprint
 
 if TYPE_CHECKING:
-    from bridge.loop.setups.model import Adopted
+    from bridge.loop.setups.setup_kind import Adopted
 
 
 @pytest.fixture

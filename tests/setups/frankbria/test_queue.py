@@ -15,11 +15,11 @@ import pytest
 
 from bridge.errors import BridgeError, ConfigurationError, ProjectBusy, SourceUnavailable
 from bridge.loop.engine.events import LoopEnded
+from bridge.loop.engine.loop_settings import LoopSettings
 from bridge.loop.engine.policy import Verdict
-from bridge.loop.engine.settings import LoopSettings
 from bridge.loop.engine.state import LoopState
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from bridge.loop.setups.dot_ralph.folder import own_files
 from bridge.loop.setups.frankbria.layout import folder_of
 from bridge.loop.setups.frankbria.queue import Queue, act, circle, next_item

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 from bridge.loop.setups.diagnosis import examine
 from bridge.loop.setups.ralph_loop.doctor import CHECKS, RalphCase
 from bridge.loop.setups.ralph_loop.kind import detect

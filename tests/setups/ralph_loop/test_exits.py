@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 from tests.setups.ralph_loop.conftest import COMPLETE, CONTROLLER, PLAN, REPLAN
 
 if TYPE_CHECKING:

@@ -214,8 +214,8 @@ def test_no_script_and_no_interpreter_are_told_of(calls: Calls) -> None:
 
 @pytest.mark.slow
 def test_in_a_box_what_reads_from_another_call_comes_behind_it(calls: Calls) -> None:
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.sandbox.probes import probe
-    from bridge.loop.sandbox.settings import Wishes
     from tests.machine import NO_PROVIDER
 
     if probe(Wishes(provider="bwrap"), os.environ) is not None:
@@ -228,8 +228,8 @@ def test_in_a_box_what_reads_from_another_call_comes_behind_it(calls: Calls) -> 
 
 @pytest.mark.slow
 def test_in_a_box_the_cli_works_and_the_script_is_nothing_it_can_change(calls: Calls) -> None:
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.sandbox.probes import probe
-    from bridge.loop.sandbox.settings import Wishes
     from tests.machine import NO_PROVIDER
 
     if probe(Wishes(provider="bwrap"), os.environ) is not None:
@@ -245,8 +245,8 @@ def test_in_a_box_the_cli_works_and_the_script_is_nothing_it_can_change(calls: C
 
 @pytest.mark.slow
 def test_in_a_box_what_the_script_sources_and_starts_is_nothing_it_can_change(calls: Calls) -> None:
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.sandbox.probes import probe
-    from bridge.loop.sandbox.settings import Wishes
     from tests.machine import NO_PROVIDER
 
     if probe(Wishes(provider="bwrap"), os.environ) is not None:
@@ -265,8 +265,8 @@ def test_in_a_box_what_the_script_sources_and_starts_is_nothing_it_can_change(ca
 @pytest.mark.slow
 def test_in_a_box_no_descriptor_leads_out(calls: Calls, tmp_path: Path) -> None:
     """By the descriptor of a file, that can be opened anew to be written to; by a folder's, all below it."""
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.sandbox.probes import probe
-    from bridge.loop.sandbox.settings import Wishes
     from tests.machine import NO_PROVIDER
 
     if probe(Wishes(provider="bwrap"), os.environ) is not None:

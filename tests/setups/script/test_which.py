@@ -229,9 +229,9 @@ def test_from_a_folder_below_it_is_the_same_project(own: Project, tmp_path: Path
 
 def test_a_turn_in_a_box_plants_no_such_script(tmp_path: Path) -> None:
     """Whoever types `run` next would run it, outside of the box."""
-    from bridge.loop.sandbox.contents import compose
-    from bridge.loop.sandbox.settings import Wishes
-    from bridge.loop.setups.boxes import signs_of_kinds
+    from bridge.loop.sandbox.admitted import compose
+    from bridge.loop.sandbox.box_settings import Wishes
+    from bridge.loop.setups.box_options import signs_of_kinds
 
     signs, _ = signs_of_kinds()
     (tmp_path / "home").mkdir()

@@ -97,7 +97,7 @@ def test_help_is_there_all_the_same(project: Project) -> None:
         ("Error: no", ()),
         (
             "Worked on it.",
-            ("bridge.scripts.stream.analysis", "bridge.loop.engine.policy", "bridge.loop.setups.settings"),
+            ("bridge.scripts.stream.analysis", "bridge.loop.engine.policy", "bridge.loop.setups.declared_settings"),
         ),
     ],
 )

@@ -11,11 +11,11 @@ import pytest
 
 from bridge.base.git.work import WorkDetector
 from bridge.cli._failures import guarded
-from bridge.loop.engine.active import ActiveRun
+from bridge.loop.engine.active_run import ActiveRun
 from bridge.loop.engine.events import IterationEnded, LoopEnded, Notice, Waiting
+from bridge.loop.engine.loop_settings import LoopSettings
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop
-from bridge.loop.engine.settings import LoopSettings
 from bridge.loop.setups.wiggum.breaker import WiggumBreakerSettings
 from bridge.loop.setups.wiggum.files import FILES
 from bridge.loop.setups.wiggum.handler import OuterHandler

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from bridge.verify import engine
-from bridge.verify.model import ScriptFinished, Severity
+from bridge.verify.findings import ScriptFinished, Severity
 
 from ..representatives import told
 

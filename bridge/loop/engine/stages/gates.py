@@ -7,14 +7,14 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from bridge.base.records import read_object
+from bridge.base.json_files import read_object
 from bridge.loop.engine.events import CheckEnded, ReviewStands, ReviewTurnEnded, ReviewTurnStarted
 from bridge.loop.engine.gates import Asked, Gates
 from bridge.loop.engine.outcome import Outcome
-from bridge.loop.engine.records import interrupted
 from bridge.loop.engine.review import Reviewer
 from bridge.loop.engine.stages.stage import O, Stage
 from bridge.loop.engine.store import REVIEW
+from bridge.loop.engine.turn_records import interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from bridge.loop.engine.context import LoopContext
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.policy import Decision
-    from bridge.loop.engine.records import TurnRecord
     from bridge.loop.engine.stages.stage import Doubt, Events, TurnReport
+    from bridge.loop.engine.turn_records import TurnRecord
 
 
 class CheckAndReview(Stage):

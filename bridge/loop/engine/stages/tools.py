@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from bridge.base.records import read_object
-from bridge.loop.engine.crew import Crew
+from bridge.base.json_files import read_object
 from bridge.loop.engine.events import CrewStands, ToolChanged
 from bridge.loop.engine.stages.stage import O, Stage
 from bridge.loop.engine.store import CREW
+from bridge.loop.engine.tool_choice import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Decision
-    from bridge.loop.engine.records import TurnRecord
     from bridge.loop.engine.stages.stage import Events, TurnReport
+    from bridge.loop.engine.turn_records import TurnRecord
 
 
 class ToolChoice(Stage):

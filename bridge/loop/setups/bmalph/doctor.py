@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.errors import BridgeError
 from bridge.loop.engine.plan import parse_plan
 from bridge.loop.setups.bmalph import layout

@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.base import records, timestamps
+from bridge.base import json_files, timestamps
 from bridge.loop.engine.events import Notice, ReviewEnded
 from bridge.loop.engine.plan import context_for
-from bridge.loop.setups.bmalph import gates
+from bridge.loop.setups.bmalph import quality_gates
 from bridge.loop.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.loop.setups.bmalph.review import ReviewFacts, findings_text, review, review_due
 from bridge.loop.setups.bmalph.state_files import FILES, further, lines, reset, status
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.logs import Level
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.dot_ralph.settings import Settings
 
@@ -68,8 +68,8 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
     def load(self, state: BmalphState) -> tuple[BmalphState, Iterable[str]]:
         loaded, wrong = super().load(state)
         changed = files.read_line(self.folder, ".loop_diff_summary")
-        findings = records.read_object(self.folder / files.FINDINGS)
-        shown = records.to_json(findings, compact=True) if findings else None
+        findings = json_files.read_object(self.folder / files.FINDINGS)
+        shown = json_files.to_json(findings, compact=True) if findings else None
         return replace(loaded, changed=changed, findings=shown), wrong
 
     def read_plan(self) -> Plan | None:
@@ -95,7 +95,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
     def check(self, outcome: BmalphOutcome, turn: Turn) -> Generator[LoopEvent, None, BmalphOutcome]:
         if outcome.failure is not None or outcome.analysis is None:
             return outcome
-        found = yield from gates.check(
+        found = yield from quality_gates.check(
             self._settings,
             outcome.analysis,
             self.loop,
@@ -103,7 +103,7 @@ class BmalphHandler(FolderHandler[BmalphState, BmalphOutcome]):
             number=turn.request.number,
             now=turn.now,
         )
-        gate, _ = gates.outcome_of(found)
+        gate, _ = quality_gates.outcome_of(found)
         outcome = replace(outcome, gates=found, gate=gate)
         if gate != "block":
             return outcome
@@ -147,6 +147,6 @@ def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:
         plan,
         resumed=resumed,
         warnings=(f"Circuit breaker: {state.breaker.state}.",) if doubts else (),
-        failing=gates.failing_sentences(state.gates),
+        failing=quality_gates.failing_sentences(state.gates),
         findings=findings_text(state.findings),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.loop.setups.bmalph.layout import CONTROLLER, look
 from bridge.loop.setups.dot_ralph.folder import locate
 from bridge.loop.setups.dot_ralph.kind import DotRalphKind
-from bridge.loop.setups.model import Installation, PlanKind, Setup
+from bridge.loop.setups.setup_kind import Installation, PlanKind, Setup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.setups.dot_ralph.controller import Controller
-    from bridge.loop.setups.model import Adopted, Opened
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Adopted, Opened
 
 
 def _open(

@@ -12,7 +12,7 @@ from bridge.base.process.ask import NOT_STARTED, TOO_LONG
 from bridge.errors import ConfigurationError, ProjectCodeNotRun
 from bridge.loop.setups.bmalph import layout
 from bridge.loop.setups.bmalph.policy import BmalphPolicy, BmalphState
-from bridge.loop.setups.boxes import is_boxed
+from bridge.loop.setups.box_options import is_boxed
 from bridge.loop.setups.dot_ralph import opening, rc
 from bridge.loop.setups.dot_ralph.breaker import breaker_settings
 from bridge.loop.setups.dot_ralph.controller import ControlledLoop
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from bridge.loop.engine.events import LoopEnded, LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
+    from bridge.loop.setups.declared_settings import GivenOption
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.dot_ralph.settings import Settings
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import GivenOption
     from bridge.loop.turn.tool import Command
     from bridge.scripts.driver import Driver
 

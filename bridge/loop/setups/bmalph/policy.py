@@ -11,7 +11,7 @@ from bridge.loop.setups.dot_ralph.policy import FolderPolicy, FolderState
 
 if TYPE_CHECKING:
     from bridge.loop.engine.policy import Moment
-    from bridge.loop.setups.bmalph.gates import GateOutcome, GateResults
+    from bridge.loop.setups.bmalph.quality_gates import GateOutcome, GateResults
     from bridge.scripts.stream.analysis import Analysis
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from bridge.loop.engine.handler import Turn
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.dot_ralph.settings import Settings
     from bridge.loop.turn.tool import Command
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.records import as_object, parse_json
+from bridge.base.json_files import as_object, parse_json
 from bridge.errors import ProjectUnusable
 from bridge.loop.engine.events import IterationEnded, LoopEnded, ReviewEnded
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.engine.store import LEAVE, StateFile
-from bridge.loop.setups.bmalph import gates
+from bridge.loop.setups.bmalph import quality_gates
 from bridge.loop.setups.bmalph.stories import collapse_plan
 from bridge.loop.setups.dot_ralph import files
 from bridge.loop.setups.dot_ralph import handler as shared
@@ -48,7 +48,11 @@ def _analysis(facts: Facts) -> Document:
 
 def _gates(facts: Facts) -> Document:
     outcome = facts.event.outcome
-    return LEAVE if outcome.failure is not None or outcome.gates is None else gates.results_document(outcome.gates)
+    return (
+        LEAVE
+        if outcome.failure is not None or outcome.gates is None
+        else quality_gates.results_document(outcome.gates)
+    )
 
 
 def _changed(facts: Facts) -> Document:
@@ -114,7 +118,7 @@ def metrics(facts: Facts) -> Document:
         "has_errors": analysis.has_errors if analysis else word != "success",
         "exit_signal": analysis.exit_signal if analysis else False,
         "was_read_only_timeout": word == "read_only_timeout",
-        "quality_gate_result": gates.outcome_of(outcome.gates)[1] if word == "success" else None,
+        "quality_gate_result": quality_gates.outcome_of(outcome.gates)[1] if word == "success" else None,
         "has_permission_denials": analysis.has_permission_denials if analysis else False,
         "circuit_breaker_state": state.breaker.state.value,
     }

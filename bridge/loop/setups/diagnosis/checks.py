@@ -22,10 +22,10 @@ from bridge.base.packages import room
 from bridge.base.process import leftovers, table
 from bridge.base.wording import plural
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
-from bridge.loop.engine import runs
-from bridge.loop.sandbox.own import commits_refused
+from bridge.loop.engine import run_record
+from bridge.loop.sandbox.box_settings import wishes
+from bridge.loop.sandbox.permissions import commits_refused
 from bridge.loop.sandbox.probes import available, probe
-from bridge.loop.sandbox.settings import wishes
 from bridge.loop.setups import unserved as others
 from bridge.loop.setups.diagnosis import (
     Case,
@@ -248,7 +248,9 @@ def orphans(case: Case, folder: Path) -> Examined:
     if at_work(case.project) is not None:
         return passed("a loop is at work")
     found = set(leftovers.marked(case.project, leftovers.ALL_MARKS)) - table.ancestors()
-    run = None if table.environments_visible() else runs.read_run(folder)  # a tool could name any process there
+    run = (
+        None if table.environments_visible() else run_record.read_run(folder)
+    )  # a tool could name any process there
     if run is not None and run.agent is not None and table.alive(run.agent):
         found.add(run.agent.pid)
     if not found:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.amounts import whole
-from bridge.base.records import as_object, parse_json, read_text
+from bridge.base.json_files import as_object, parse_json, read_text
 from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, TurnPrepared
 from bridge.loop.engine.store import LEAVE
 from bridge.loop.setups.dot_ralph.breaker import Breaker, Circuit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.loop.setups.settings import (
+from bridge.loop.setups.declared_settings import (
     COUNT,
     POSITIVE,
     SECONDS,
@@ -23,8 +23,8 @@ from bridge.loop.setups.settings import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.loop.setups.declared_settings import ValueSource
     from bridge.loop.setups.dot_ralph.folder import Folder
-    from bridge.loop.setups.settings import ValueSource
 
 _UNUSED = "Accepted; the loop does not use it."  # what generated files hold for other programs
 _MEGABYTES = number("megabytes", "500")

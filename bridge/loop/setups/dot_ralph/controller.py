@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.events import LoopEvent
-from bridge.loop.setups.model import Opened
+from bridge.loop.setups.setup_kind import Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import NoReturn
 
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.dot_ralph.common import CommonSettings
     from bridge.loop.setups.dot_ralph.controls import Shown
     from bridge.loop.setups.dot_ralph.flags import Arguments, Grammar
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import SettingKey
     from bridge.loop.turn.driver import LoopDriver
     from bridge.loop.turn.tool import Command
     from bridge.scripts.driver import Driver

@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base import records
+from bridge.base import json_files
 from bridge.loop.setups.dot_ralph import breaker, breaker_files, files
 from bridge.loop.setups.dot_ralph.breaker_files import BreakerSet
 from bridge.loop.setups.dot_ralph.session_files import SessionReset
@@ -31,12 +31,12 @@ class Shown(NamedTuple):
 
 def show_status(folder: Folder, _now: float) -> Shown:
     """``--status``: a headline and ``status.json``, pretty."""
-    record = records.read_object(folder / "status.json")
+    record = json_files.read_object(folder / "status.json")
     if record is None:
         there = (folder / "status.json").exists()
         what = "is no JSON object" if there else "is not there: no loop has run here"
         return Shown(f"No status: {folder.shown}/status.json {what}.\n")
-    return Shown(f"Current status ({folder.shown}/status.json):\n{records.to_json(record)}\n")
+    return Shown(f"Current status ({folder.shown}/status.json):\n{json_files.to_json(record)}\n")
 
 
 def circuit_status(folder: Folder, now: float) -> Shown:
@@ -100,7 +100,7 @@ def reset_state(folder: Folder) -> list[str]:
         return done
     now = time.time()
     found = breaker_files.load(folder, now)
-    corrupt = breaker_files.is_corrupt(records.read_text(folder / breaker_files.FILE))
+    corrupt = breaker_files.is_corrupt(json_files.read_text(folder / breaker_files.FILE))
     signals = files.read_exit_signals(folder)
     if not (found.is_open or corrupt or signals):
         return done

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from bridge.loop.setups.declared_settings import Rc
     from bridge.loop.setups.dot_ralph.folder import Folder
-    from bridge.loop.setups.settings import Rc
     from bridge.scripts.driver import Driver
 
 S = TypeVar("S", bound=CommonSettings)

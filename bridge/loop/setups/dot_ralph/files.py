@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.files import delete
-from bridge.base.records import read_number, read_object, read_text, usable
-from bridge.loop.engine.runs import read_run
+from bridge.base.json_files import read_number, read_object, read_text, usable
+from bridge.loop.engine.run_record import read_run
 from bridge.loop.setups.dot_ralph.exits import ExitSignals, read_signals
 
 if TYPE_CHECKING:

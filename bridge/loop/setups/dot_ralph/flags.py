@@ -12,16 +12,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.loop.setups.crew import OPTIONS as CREW
-from bridge.loop.setups.gates import OPTIONS as GATES
+from bridge.loop.setups.declared_settings import GivenOption
+from bridge.loop.setups.further_tools import OPTIONS as CREW
+from bridge.loop.setups.gate_options import OPTIONS as GATES
 from bridge.loop.setups.options import OPTIONS, RunOptions
-from bridge.loop.setups.settings import GivenOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.options import Option
-    from bridge.loop.setups.settings import SettingKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

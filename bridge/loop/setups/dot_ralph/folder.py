@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.files import ANYWHERE, confine
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import Plan, parse_plan
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from bridge.base import records, timestamps
+from bridge.base import json_files, timestamps
 from bridge.base.files import link, move, open_file, write_atomic
 from bridge.base.wording import plural
 from bridge.loop.engine.events import (
@@ -54,9 +54,9 @@ from bridge.loop.turn.tool import TurnLogs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.handler import Turn
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.store import StateFile
     from bridge.loop.setups.dot_ralph.state_files import FolderSetup
     from bridge.loop.turn.tool import TurnResult
@@ -125,7 +125,7 @@ class FolderHandler(TurnHandler[S, O], Generic[S, O]):
             breaker=breaker_files.load(folder, now),
             calls=files.read_calls(folder),
             previous=str(analysis.get("work_summary") or ""),
-            output_length=records.read_number(folder / ".last_output_length"),
+            output_length=json_files.read_number(folder / ".last_output_length"),
         )
         return loaded, (f"the session is not resumed: {resumed.dropped}",) if resumed.dropped else ()
 
@@ -232,7 +232,7 @@ def _over(facts: Facts) -> Lines:
         label = "write timeout" if outcome.idle else exit_label(code) if code else "failed"
         log = facts.setup.folder.name_of(event.log)
         yield "ERROR", f"Run {label}: {outcome.failure}; {changed}; its output: {log}"
-        text = records.read_text(event.stderr) if event.stderr is not None else None
+        text = json_files.read_text(event.stderr) if event.stderr is not None else None
         for line in [line for line in (text or "").splitlines() if line.strip()][-3:]:
             yield "ERROR", f"  stderr: {line}"
     elif outcome.denied:

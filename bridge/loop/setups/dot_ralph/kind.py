@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.loop.setups.dot_ralph import folder
-from bridge.loop.setups.model import Overview, Rows, Setup, SetupKind
+from bridge.loop.setups.setup_kind import Overview, Rows, Setup, SetupKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from bridge.base.git.repository import Files
-    from bridge.loop.setups.settings import SettingKey
+    from bridge.loop.setups.declared_settings import SettingKey
 
 
 def _settings() -> Sequence[SettingKey]:

@@ -11,32 +11,32 @@ from bridge.base import resources
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError, UnknownDriver
 from bridge.loop.engine.caps import VARIABLES, Caps
+from bridge.loop.engine.loop_settings import Night
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.rotation import MAX_CONTEXT, bound_of
-from bridge.loop.engine.settings import Night
 from bridge.loop.setups.asked import asked_settings
-from bridge.loop.setups.boxes import box_of
-from bridge.loop.setups.crew import RESERVES
+from bridge.loop.setups.box_options import box_of
+from bridge.loop.setups.declared_settings import GivenOption, as_text
 from bridge.loop.setups.dot_ralph.folder import own_files
 from bridge.loop.setups.dot_ralph.folder import protected as protected_in
+from bridge.loop.setups.further_tools import RESERVES
 from bridge.loop.setups.options import OPTIONS
 from bridge.loop.setups.projects import active_run, require_words
-from bridge.loop.setups.settings import GivenOption, as_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.dot_ralph.common import CommonSettings
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.dot_ralph.handler import FolderHandler
     from bridge.loop.setups.dot_ralph.policy import FolderPolicy, FolderState
     from bridge.loop.setups.dot_ralph.settings import Settings
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import SettingKey
     from bridge.loop.setups.unserved import AskedBox
     from bridge.loop.turn.driver import DriverTool
     from bridge.scripts.driver import Driver
@@ -81,7 +81,7 @@ def loop_settings(
 ) -> LoopSettings:
     """`env` is the agent's, `user` that of this process, by which a box is decided; None: the same.
 
-    `protected` and `asks`: see :func:`bridge.loop.setups.boxes.box_of`.
+    `protected` and `asks`: see :func:`bridge.loop.setups.box_options.box_of`.
     """
     if not folder.path.is_relative_to(folder.project):  # RALPH_DIR: the prompt and the plan lie there
         options = replace(options, sandbox_write=(*options.sandbox_write, str(folder.path)))

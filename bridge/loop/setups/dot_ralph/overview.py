@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.amounts import whole
+from bridge.base.json_files import read_object, read_text
 from bridge.base.process import table
 from bridge.base.process.table import running_in
-from bridge.base.records import read_object, read_text
 from bridge.base.wording import duration
-from bridge.loop.engine import lock, runs
+from bridge.loop.engine import lock, run_record
 from bridge.loop.engine.logs import USUAL
 from bridge.loop.setups.dot_ralph import breaker_files, files, session_files
 from bridge.loop.setups.dot_ralph.folder import read_plan
-from bridge.loop.setups.model import Older
+from bridge.loop.setups.setup_kind import Older
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.setups.dot_ralph.folder import Folder
-    from bridge.loop.setups.model import Overview, Rows
+    from bridge.loop.setups.setup_kind import Overview, Rows
 
 
 def overview(folder: Folder, now: float, flavour: str = "", status: str = USUAL.status) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def overview(folder: Folder, now: float, flavour: str = "", status: str = USUAL.
     }
 
 
-def _holder(run: runs.RunRecord | None, others: list[int]) -> dict[str, Any] | None:
+def _holder(run: run_record.RunRecord | None, others: list[int]) -> dict[str, Any] | None:
     if run is not None:
         return {"pid": run.pid, "since": timestamps.iso(run.since), "command": run.command}
     if others:
@@ -118,7 +118,7 @@ def examine(folder: Folder, state: Path, now: float, flavour: str = "", status: 
         return seen, None
     if seen["stale"]:
         return seen, Older("killed", None, at)
-    ended = seen["exit_reason"] and runs.read_run(state) is None
+    ended = seen["exit_reason"] and run_record.read_run(state) is None
     return seen, Older("ended", seen["exit_reason"], at) if ended else None
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from bridge.base.files import read_bytes
 from bridge.errors import ProjectUnusable
 from bridge.loop.setups.assignments import LARGEST, read_assignments
+from bridge.loop.setups.declared_settings import Rc, RcEntry, Remark
 from bridge.loop.setups.dot_ralph.settings import FILE_KEYS, KEYS
-from bridge.loop.setups.settings import Rc, RcEntry, Remark
 from bridge.loop.setups.shell_words import parse_parameter
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
-from bridge.base.records import as_array, as_object, parse_json, read_text
+from bridge.base.json_files import as_array, as_object, parse_json, read_text
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, LoopInterrupted, RunOpened, TurnPrepared
 from bridge.loop.engine.store import LEAVE
 from bridge.scripts.session_id import validate_session_id

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.base.clis import shipped_drivers
 from bridge.base.files import read_bytes
 from bridge.errors import ProjectUnusable
-from bridge.loop.setups.dot_ralph.common import CommonSettings, prompt_of
-from bridge.loop.setups.settings import (
+from bridge.loop.setups.declared_settings import (
     POSITIVE,
     SECONDS,
     SWITCH,
@@ -36,12 +35,13 @@ from bridge.loop.setups.settings import (
     such,
     whole,
 )
+from bridge.loop.setups.dot_ralph.common import CommonSettings, prompt_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.loop.setups.declared_settings import GivenOption, Rc
     from bridge.loop.setups.dot_ralph.folder import Folder
-    from bridge.loop.setups.settings import GivenOption, Rc
 
 
 TOOLS = (

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.files import make_folder, usable
+from bridge.base.json_files import read_object, read_text
 from bridge.base.process import table
 from bridge.base.process.argv import MAX_ARGUMENT
-from bridge.base.records import read_object, read_text
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.loop.engine import lock
 from bridge.loop.setups.diagnosis import DoctorCheck, Examined, Skipped, ask, checks, failed, passed, warned

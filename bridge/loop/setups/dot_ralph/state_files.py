@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bridge.base import timestamps
-from bridge.base.records import as_object, parse_json, to_json
+from bridge.base.json_files import as_object, parse_json, to_json
 from bridge.loop.engine.events import (
     IterationEnded,
     IterationStarted,

@@ -24,7 +24,7 @@ from bridge.base.files import delete_folder, make_folder, usable, write_atomic
 from bridge.base.process.secrets import without_secrets
 from bridge.errors import ConfigurationError
 from bridge.loop.setups import standin
-from bridge.loop.setups.model import Adopted, Setup
+from bridge.loop.setups.setup_kind import Adopted, Setup
 from bridge.loop.setups.standin import StandInState, kept
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
+from bridge.loop.setups.declared_settings import as_text
 from bridge.loop.setups.dot_ralph.controller import OriginalNeeded
 from bridge.loop.setups.frankbria.providers import chosen, unknown
 from bridge.loop.setups.frankbria.settings import KEYS
-from bridge.loop.setups.settings import as_text
 from bridge.loop.setups.unserved import DOCKER, SERVED
 
 if TYPE_CHECKING:

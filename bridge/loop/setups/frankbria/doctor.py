@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.errors import BridgeError
 from bridge.loop.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.loop.setups.dot_ralph.doctor import FolderCase

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.sandbox.policy import PROVIDERS
+from bridge.loop.sandbox.box_policy import PROVIDERS
 from bridge.loop.setups.dot_ralph import flags
 from bridge.loop.setups.dot_ralph.controller import Controller
 from bridge.loop.setups.dot_ralph.flags import COMMON, OWN, TIMEOUT, TOOLS, Arguments, Flag, flag, usage, whole

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bridge.base import records
+from bridge.base import json_files
 from bridge.base.files import delete, make_folder
 from bridge.loop.engine.events import IterationStarted, Waiting
 from bridge.loop.engine.plan import CONTEXT_LIMIT, whole_characters
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.logs import Level
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.frankbria.providers import ProviderCommands
     from bridge.loop.setups.frankbria.settings import FrankbriaSettings
@@ -173,7 +173,7 @@ class FrankbriaHandler(FolderHandler[FrankbriaState, FrankbriaOutcome]):
 
     def _restore_folder(self) -> None:
         """The agent may have deleted it."""
-        with records.usable(self.folder.logs):
+        with json_files.usable(self.folder.logs):
             make_folder(self.folder.logs)
 
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.loop.setups.dot_ralph.kind import DotRalphKind
 from bridge.loop.setups.dot_ralph.owner import frankbria
-from bridge.loop.setups.model import Installation, PlanKind
+from bridge.loop.setups.setup_kind import Installation, PlanKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.dot_ralph.controller import Controller
-    from bridge.loop.setups.model import Adopted, Opened, Overview, Setup
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import SettingKey
+    from bridge.loop.setups.setup_kind import Adopted, Opened, Overview, Setup
 
 
 def _open(

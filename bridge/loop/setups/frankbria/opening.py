@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from bridge.base.process.argv import resolve as find_program
 from bridge.base.process.table import ancestors, command_of, running_in
 from bridge.errors import ConfigurationError, ProjectBusy, ProjectCodeNotRun
-from bridge.loop.sandbox.settings import users_word
+from bridge.loop.sandbox.box_settings import users_word
+from bridge.loop.setups.declared_settings import GivenOption
 from bridge.loop.setups.dot_ralph.breaker import breaker_settings
 from bridge.loop.setups.dot_ralph.controller import ControlledLoop
 from bridge.loop.setups.dot_ralph.opening import (
@@ -28,7 +29,6 @@ from bridge.loop.setups.frankbria.policy import FrankbriaPolicy, FrankbriaState
 from bridge.loop.setups.frankbria.providers import ProviderCommands, adapter_of, load_adapter
 from bridge.loop.setups.frankbria.settings import KEYS, resolve
 from bridge.loop.setups.frankbria.versions import installed_version, is_older
-from bridge.loop.setups.settings import GivenOption
 from bridge.loop.setups.unserved import DOCKER, asked_box
 from bridge.loop.turn.driver import DriverTool
 from bridge.scripts.provider import Provider
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.frankbria.settings import FrankbriaSettings
     from bridge.loop.setups.options import RunOptions

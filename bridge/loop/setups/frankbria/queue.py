@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.files import descriptor
-from bridge.base.records import as_array, as_object, parse_json, read_text, to_json, usable, write_json
+from bridge.base.json_files import as_array, as_object, parse_json, read_text, to_json, usable, write_json
 from bridge.base.wording import one_line
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.loop.setups.dot_ralph.controls import Shown

@@ -16,9 +16,9 @@ from bridge.base.files import usable
 from bridge.base.process.ask import TOO_LONG, ask
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.assignments import read_assignments
+from bridge.loop.setups.declared_settings import RcEntry
 from bridge.loop.setups.dot_ralph.folder import RC as FILE
 from bridge.loop.setups.dot_ralph.rc import settings_text
-from bridge.loop.setups.settings import RcEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,10 +11,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bridge.loop.setups.dot_ralph.common import CommonSettings, prompt_of
-from bridge.loop.setups.dot_ralph.folder import RC
-from bridge.loop.setups.frankbria.rc import refused
-from bridge.loop.setups.settings import (
+from bridge.loop.setups.declared_settings import (
     COUNT,
     POSITIVE,
     SWITCH,
@@ -30,13 +27,16 @@ from bridge.loop.setups.settings import (
     switch,
     whole,
 )
+from bridge.loop.setups.dot_ralph.common import CommonSettings, prompt_of
+from bridge.loop.setups.dot_ralph.folder import RC
+from bridge.loop.setups.frankbria.rc import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bridge.loop.setups.declared_settings import GivenOption, RcEntry, ValueSource
     from bridge.loop.setups.dot_ralph.folder import Folder
     from bridge.loop.setups.frankbria.rc import RcScript
-    from bridge.loop.setups.settings import GivenOption, RcEntry, ValueSource
 
 _GIT = ("push", "pull", "fetch", "checkout", "branch", "stash", "merge", "tag")
 TOOLS = ",".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
-from bridge.base.records import number_in
+from bridge.base.json_files import number_in
 from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.engine.store import LEAVE, StateFile

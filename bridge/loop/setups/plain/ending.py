@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.files import ANYWHERE
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

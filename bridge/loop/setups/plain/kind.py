@@ -10,16 +10,16 @@ from bridge.loop.setups.dot_ralph.folder import locate
 from bridge.loop.setups.dot_ralph.kind import DotRalphKind, overview
 from bridge.loop.setups.dot_ralph.owner import other_system
 from bridge.loop.setups.foreign_loops import READERS, foreign_loop
-from bridge.loop.setups.model import PlanKind
 from bridge.loop.setups.plain.ending import PLANS
+from bridge.loop.setups.setup_kind import PlanKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.loop.setups.model import Opened, Overview, Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Opened, Overview, Setup
 
 
 def _open(

@@ -14,19 +14,19 @@ from bridge.errors import ConfigurationError
 from bridge.loop.setups import PLAIN
 from bridge.loop.setups.foreign import without_prompt
 from bridge.loop.setups.foreign_loops import foreign_loop
-from bridge.loop.setups.loading import agent_of
-from bridge.loop.setups.model import Opened
 from bridge.loop.setups.plain.ending import ending_of, plan_files, prompt_words
 from bridge.loop.setups.plain.settings import loop_settings
 from bridge.loop.setups.projects import has_prompt
+from bridge.loop.setups.script_loading import agent_of
+from bridge.loop.setups.setup_kind import Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.outcome import Outcome
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.engine.store import StateFile
     from bridge.loop.setups.foreign_loops import ForeignLoop
     from bridge.loop.setups.options import RunOptions
@@ -78,7 +78,7 @@ class AgentLoop(Opened):
     def preview(self) -> tuple[Sequence[str], bytes]:
         from bridge.loop.engine.state import LoopState
         from bridge.loop.setups.plain.handler import agent_prompt, context_of
-        from bridge.loop.turn.model import refuse_for_agent
+        from bridge.loop.turn.language_model import refuse_for_agent
 
         refuse_for_agent(self.agent, self.loop.model)
         plan = files_of(self.loop, self.foreign).read_plan()
@@ -164,9 +164,9 @@ def run_plain(
     Raises:
         bridge.errors.ConfigurationError: a variable of the environment is no number.
     """
+    from bridge.loop.engine.loop_settings import night
     from bridge.loop.engine.policy import PlanPolicy
     from bridge.loop.engine.runner import run_loop
-    from bridge.loop.engine.settings import night
     from bridge.loop.engine.state import LoopState
     from bridge.loop.setups.plain.handler import PlainHandler
     from bridge.loop.setups.projects import active_run
@@ -193,12 +193,12 @@ def driver_of(
     boxed: bool = False,
 ) -> Driver:
     """Load the driver that the option, the environment or the project's settings name."""
+    from bridge.loop.setups.declared_settings import GivenOption
     from bridge.loop.setups.dot_ralph import rc
     from bridge.loop.setups.dot_ralph.folder import locate
     from bridge.loop.setups.dot_ralph.opening import open_driver, settings_of
     from bridge.loop.setups.dot_ralph.settings import resolve
     from bridge.loop.setups.dot_ralph.tools import OPTION, about_tools
-    from bridge.loop.setups.settings import GivenOption
 
     folder = locate(project)
     options = settings_of(extra)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from bridge.base.git.repository import Files
 from bridge.base.resources import os_text
+from bridge.loop.engine.loop_settings import night
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.rotation import bound_of
-from bridge.loop.engine.settings import night
 from bridge.loop.setups.asked import asked_settings
-from bridge.loop.setups.boxes import box_of
+from bridge.loop.setups.box_options import box_of
 from bridge.loop.setups.dot_ralph import folder
 from bridge.loop.setups.plain.ending import PROMISE
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.options import RunOptions
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Setup
 
 _MODE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 

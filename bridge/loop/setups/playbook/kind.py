@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.loop.setups.model import PlanKind
 from bridge.loop.setups.prompted.files import setup_at
 from bridge.loop.setups.prompted.kind import SCRIPTED, prompted_kind
+from bridge.loop.setups.setup_kind import PlanKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.setups.setup_kind import Setup
 
 
 NAME, BUILD, PLAN_MODE, PLAN = "playbook", "build", "plan", "IMPLEMENTATION_PLAN.md"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import parse_plan
 from bridge.loop.setups.pocock.kind import PLANS
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Setup
 
 PROMISE = "COMPLETE"
 _DEMANDS = re.compile(r"\bif \[\[? -z \"?\$\{?1(?::?-)?\}?\"? \]")

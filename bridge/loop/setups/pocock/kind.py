@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.loop.setups.model import PlanKind
 from bridge.loop.setups.prompted.files import own_script, setup_at
 from bridge.loop.setups.prompted.kind import prompted_kind
 from bridge.loop.setups.prompted.task_lists import alone, planned, ticked
+from bridge.loop.setups.setup_kind import PlanKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.setups.setup_kind import Setup
 
 
 NAME, ROOT = "pocock", "ralph.sh"

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.prompted.job import Job
+    from bridge.loop.setups.setup_kind import Setup
 
 
 class LoadedTool(NamedTuple):

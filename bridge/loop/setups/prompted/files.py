@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import read_bytes, usable
 from bridge.errors import ConfigurationError
-from bridge.loop.setups.model import Setup
+from bridge.loop.setups.setup_kind import Setup
 from bridge.loop.setups.standin import kept
 
 if TYPE_CHECKING:

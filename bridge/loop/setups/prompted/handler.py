@@ -15,13 +15,13 @@ from bridge.scripts.session_id import validate_session_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.handler import Turn
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Decision
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.prompted.job import Job
     from bridge.loop.turn.tool import TurnRequest
 

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, stays_inside
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.setups import standin
-from bridge.loop.setups.model import Adopted, Installation, Setup, SetupKind
 from bridge.loop.setups.prompted.files import own_script
+from bridge.loop.setups.setup_kind import Adopted, Installation, Setup, SetupKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.base.git.repository import Files
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Opened, Overview
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Opened, Overview
 
 OPTIONS = frozenset(("driver", "agent", "prompt", "max_failures", "max_idle", "promise", "live", "lift", "dry_run"))
 """What all of them can be asked."""

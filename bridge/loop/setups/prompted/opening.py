@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli
 from bridge.errors import ConfigurationError
-from bridge.loop.engine.settings import night, numbers
-from bridge.loop.setups.model import Opened
+from bridge.loop.engine.loop_settings import night, numbers
 from bridge.loop.setups.plain.settings import FILES, loop_settings
-from bridge.loop.turn.model import refuse_for_agent
+from bridge.loop.setups.setup_kind import Opened
+from bridge.loop.turn.language_model import refuse_for_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from bridge.base.git.repository import Files
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.setups.prompted.job import Job
     from bridge.loop.turn.tool import Command, Tool
@@ -73,7 +73,7 @@ class PromptedLoop(Opened):
         Raises:
             bridge.errors.ProgramNotFound, ProgramNotStarted, HookError: it isn't, or can't be asked for.
         """
-        from bridge.loop.setups.loading import require_driver
+        from bridge.loop.setups.script_loading import require_driver
         from bridge.loop.turn.agent import AgentTool
         from bridge.scripts.driver import Driver
 
@@ -148,7 +148,7 @@ def open_job(
         ) as script:
             yield PromptedLoop(job, loop, script)
         return
-    from bridge.loop.setups.loading import agent_of
+    from bridge.loop.setups.script_loading import agent_of
 
     assert agent is not None
     wait, boxed = loop.hook_seconds, loop.box is not None

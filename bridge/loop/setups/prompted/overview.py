@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from bridge.base import timestamps
 from bridge.base.amounts import whole
-from bridge.base.records import read_object
+from bridge.base.json_files import read_object
 from bridge.base.wording import duration
 from bridge.errors import BridgeError
 from bridge.loop.engine.logs import APART, USUAL
-from bridge.loop.setups.model import Older
+from bridge.loop.setups.setup_kind import Older
 from bridge.loop.turn.tool import first_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Overview, Rows
+    from bridge.loop.setups.setup_kind import Overview, Rows
 
 
 def examine(project: Path, state: Path, read_plan: Callable[[], Plan | None]) -> Overview:

@@ -17,7 +17,7 @@ from bridge.base import yaml_bounds
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import FENCE, Plan, with_ticks
-from bridge.loop.setups.model import PlannedTask
+from bridge.loop.setups.setup_kind import PlannedTask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Setup
 
 _ARGUMENTS = re.compile(r"\$(?:[1-9@*#]|\{#?[1-9@*])|\bshift\b|\bgetopts\b")
 _TAKEN = re.compile(r"(?:=|<=?|\.\.|\bseq\b[^\n;]*\s)\s*\"?\$\{?[1-9]\b")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.setups.setup_kind import Setup
 
 LOOP_MODES = ("plan", "build", "align-specs", "prompt")
 MODES = (*LOOP_MODES, "update", "sandbox", "help")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.ralph_loop.settings import Config
+    from bridge.loop.setups.setup_kind import Setup
 
 
 class LoadedAgent(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import delete
 from bridge.base.git.repository import Files
-from bridge.base.records import write_text
+from bridge.base.json_files import write_text
 from bridge.base.wording import tame
 from bridge.errors import BridgeError, HookError, HookExited
 from bridge.loop.engine.events import (
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.plan import Plan

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, confine, read_bytes, stays_inside
 from bridge.errors import ConfigurationError, ProjectUnusable
-from bridge.loop.setups.model import Installation, Older, PlanKind, Setup, SetupKind, newest, written
+from bridge.loop.setups.setup_kind import Installation, Older, PlanKind, Setup, SetupKind, newest, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.base.git.repository import Files
-    from bridge.loop.setups.model import Adopted, Opened, Overview, PlannedTask, Rows
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import SettingKey
+    from bridge.loop.setups.setup_kind import Adopted, Opened, Overview, PlannedTask, Rows
 
 
 NAME = "ralph-loop"
@@ -140,7 +140,7 @@ def _protected(project: Path, home: Path) -> tuple[str, ...]:
 
 
 def _overview(project: Path, setup: Setup | None, state: Path, _now: float) -> Overview:
-    from bridge.loop.engine.runs import read_run
+    from bridge.loop.engine.run_record import read_run
     from bridge.loop.setups.ralph_loop.overview import last_session, overview
 
     if setup is None:

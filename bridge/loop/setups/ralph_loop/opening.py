@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING
 from bridge.base.files import make_folder, usable
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.loop.engine.events import HookText, LoopEnded
+from bridge.loop.engine.loop_settings import night
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop
-from bridge.loop.engine.settings import night
 from bridge.loop.setups.asked import asked_settings
-from bridge.loop.setups.boxes import box_of
-from bridge.loop.setups.model import Opened
+from bridge.loop.setups.box_options import box_of
 from bridge.loop.setups.projects import active_run
 from bridge.loop.setups.ralph_loop import settings
 from bridge.loop.setups.ralph_loop.controller import LOOP_MODES, RalphRequest, Refusal, original_text, parse
 from bridge.loop.setups.ralph_loop.handler import SessionHandler, own_files, protected
 from bridge.loop.setups.ralph_loop.policy import SessionPolicy, SessionState
 from bridge.loop.setups.ralph_loop.settings import TURN_MINUTES, RalphSession, exit_called, read_config, source_file
+from bridge.loop.setups.setup_kind import Opened
 from bridge.loop.turn.agent import AgentTool, hook_texts
-from bridge.loop.turn.model import refuse_for_agent
+from bridge.loop.turn.language_model import refuse_for_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.setups.ralph_loop.settings import Config
+    from bridge.loop.setups.setup_kind import Setup
     from bridge.scripts.agent import Agent
     from bridge.shell import Reply, Shell
 

@@ -15,7 +15,7 @@ from bridge.loop.setups.ralph_loop.settings import read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.setups.model import Rows, Setup
+    from bridge.loop.setups.setup_kind import Rows, Setup
 
 _NAME = re.compile(r"session-(\d{8}-\d{6})-(.+)\.log")
 _ITERATION = re.compile(rb"^ITERATION (\d{1,9}) ", re.MULTILINE)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from bridge.loop.setups import model
+from bridge.loop.setups import setup_kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -163,7 +163,7 @@ def select(plan: ImplementationPlan) -> Selection | None:
     return None
 
 
-def open_tasks(text: str) -> list[model.PlannedTask] | None:
+def open_tasks(text: str) -> list[setup_kind.PlannedTask] | None:
     """Give each task that can be done without anybody's help, with what comes before it; None: there are no tasks.
 
     What is blocked can't be, nor what depends on that. Sections build on the earlier ones: a section follows when
@@ -172,7 +172,7 @@ def open_tasks(text: str) -> list[model.PlannedTask] | None:
     plan = parse(text)
     done = plan.finished
     found: dict[str, int] = {}
-    given: list[model.PlannedTask] = []
+    given: list[setup_kind.PlannedTask] = []
     before: list[int] = []
     for section_number, section in enumerate(plan.sections):
         left = [task for task in section.tasks if not task.complete]
@@ -187,7 +187,7 @@ def open_tasks(text: str) -> list[model.PlannedTask] | None:
         for task in chosen:
             needs = [found[number] for number in task.needs if number not in done]
             given.append(
-                model.PlannedTask(
+                setup_kind.PlannedTask(
                     line=task.line,
                     heading=task.heading,
                     text="\n".join(task.text).strip(),

@@ -16,15 +16,15 @@ from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.base.resources import os_text
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
 from bridge.loop.setups.assignments import read_assignments
-from bridge.loop.setups.crew import RESERVES, VARIABLES
+from bridge.loop.setups.declared_settings import TEXT, Kind, SettingKey, number
+from bridge.loop.setups.further_tools import RESERVES, VARIABLES
 from bridge.loop.setups.ralph_loop.controller import LOOP_MODES, integer
 from bridge.loop.setups.ralph_loop.plan import PLAN_FILE, parse, plan_type
 from bridge.loop.setups.ralph_loop.policy import COMPLETE
-from bridge.loop.setups.settings import TEXT, Kind, SettingKey, number
 from bridge.scripts.contract.scripts import line_ends
 
 if TYPE_CHECKING:
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.options import RunOptions
     from bridge.shell import Reply, Shell
     from bridge.shell.values import Variable

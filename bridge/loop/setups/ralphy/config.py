@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.loop.setups.prompted.task_lists import Node, kind_of, parse, wrong
 from bridge.loop.setups.ralphy.kind import CONFIG
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.setups.ralphy.config import Config
     from bridge.loop.setups.ralphy.tasks import Task
+    from bridge.loop.setups.setup_kind import Setup
 
 _TRIES = 3
 """Turns in a row that may fail with one task."""

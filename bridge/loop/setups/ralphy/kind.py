@@ -7,16 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.setups.model import Installation, PlanKind
 from bridge.loop.setups.prompted.files import setup_at
 from bridge.loop.setups.prompted.kind import OPTIONS, prompted_kind
 from bridge.loop.setups.prompted.task_lists import planned, with_done
+from bridge.loop.setups.setup_kind import Installation, PlanKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.loop.setups.model import Adopted, PlannedTask, Setup
+    from bridge.loop.setups.setup_kind import Adopted, PlannedTask, Setup
 
 NAME, SCRIPT = "ralphy", "ralphy.sh"
 CONFIG, PROGRESS = ".ralphy/config.yaml", ".ralphy/progress.txt"

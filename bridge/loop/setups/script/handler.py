@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.handler import Turn
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.engine.settings import LoopSettings
     from bridge.loop.setups.script.process import ScriptProcess
     from bridge.loop.setups.script.server import Call
     from bridge.loop.turn.tool import TurnRequest

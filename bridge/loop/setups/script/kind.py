@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.dot_ralph.kind import DotRalphKind
-from bridge.loop.setups.model import Installation, PlanKind
 from bridge.loop.setups.plain.ending import PLANS
 from bridge.loop.setups.prompted.kind import SCRIPTED
 from bridge.loop.setups.script.layout import PATTERNS, is_place, usual
+from bridge.loop.setups.setup_kind import Installation, PlanKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.loop.setups.model import Opened, Overview, Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Opened, Overview, Setup
 
 
 def _open(

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, descriptor, usable
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.base.resources import os_text
+from bridge.loop.engine.loop_settings import night
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop
-from bridge.loop.engine.settings import night
 from bridge.loop.setups import SCRIPT
-from bridge.loop.setups.loading import agent_of, require_driver
-from bridge.loop.setups.model import Opened
 from bridge.loop.setups.plain.ending import PROMISE, plan_files
 from bridge.loop.setups.plain.handler import PlainFiles
 from bridge.loop.setups.plain.opening import driver_of
@@ -27,9 +25,11 @@ from bridge.loop.setups.script.handler import ScriptHandler
 from bridge.loop.setups.script.policy import ScriptPolicy, ScriptState
 from bridge.loop.setups.script.process import ScriptProcess, command_for
 from bridge.loop.setups.script.which import LoopScript, chosen, place_of, require_cli
+from bridge.loop.setups.script_loading import agent_of, require_driver
+from bridge.loop.setups.setup_kind import Opened
 from bridge.loop.turn.agent import AgentTool
 from bridge.loop.turn.driver import DriverTool
-from bridge.loop.turn.model import with_model
+from bridge.loop.turn.language_model import with_model
 from bridge.shell.consent import sourced
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from bridge.base.git.repository import Files
     from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.engine.settings import LoopSettings
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Setup
     from bridge.loop.turn.tool import Command, Tool
 
 _SAME_FAILURES = 10

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.loop.engine.crew import said
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import (
     GO_ON,
@@ -18,6 +17,7 @@ from bridge.loop.engine.policy import (
     plan_done,
 )
 from bridge.loop.engine.state import LoopState
+from bridge.loop.engine.tool_choice import said
 from bridge.scripts.stream.analysis.permanent import may_pass
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from bridge.base.process.program import Graces, Program
 from bridge.base.process.secrets import without_secrets
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ProgramTimeout
+from bridge.loop.sandbox.admitted import compose
 from bridge.loop.sandbox.box import Box
+from bridge.loop.sandbox.box_policy import Mounted
+from bridge.loop.sandbox.box_settings import Wishes
 from bridge.loop.sandbox.boxed import boxed
-from bridge.loop.sandbox.contents import compose
 from bridge.loop.sandbox.mounts import inside
-from bridge.loop.sandbox.policy import Mounted
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.settings import Wishes
 from bridge.loop.sandbox.temporary import keep_apart
 from bridge.loop.setups.script.past_path import paths_in, startup
 from bridge.loop.setups.script.server import Server

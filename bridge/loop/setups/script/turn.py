@@ -27,8 +27,8 @@ from bridge.base.process.program import Program
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.loop.setups.script.past_path import OURS
 from bridge.loop.setups.script.server import without
+from bridge.loop.turn.language_model import with_model
 from bridge.loop.turn.logs import TurnLog
-from bridge.loop.turn.model import with_model
 from bridge.loop.turn.tool import Command, Notice, RunProgress, first_line, not_started, stderr_tail
 from bridge.loop.turn.watched import Watched
 from bridge.scripts.stream.analysis import Analyzer, RunFacts, analyze_file
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.script.server import Call
     from bridge.loop.turn.tool import Event, TurnRequest, TurnResult
 

@@ -17,22 +17,22 @@ from bridge.base.resources import os_text
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.setups import standin
-from bridge.loop.setups.model import Setup
 from bridge.loop.setups.prompted.files import own_script
 from bridge.loop.setups.script.calls import RUNNERS, form_of
 from bridge.loop.setups.script.layout import usual
 from bridge.loop.setups.script.past_path import CHANGES_PATH
 from bridge.loop.setups.script.process import interpreter_of
 from bridge.loop.setups.script.strings import Spoken, assigned, behind, in_command, in_program, in_recipes
+from bridge.loop.setups.setup_kind import Setup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tree_sitter import Node
 
-    from bridge.loop.setups.model import Adopted
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.setups.script.reading import Call, Script
+    from bridge.loop.setups.setup_kind import Adopted
 
 NAME, SEVERAL = "script", "several"
 _MAKERS = {"make": "make", "gmake": "make", "just": "make"}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.setups.model import Setup
     from bridge.loop.setups.options import RunOptions
+    from bridge.loop.setups.setup_kind import Setup
 
 MOST, PAUSE, PROMISE = 10, 2.0, "COMPLETE"
 

@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE
-from bridge.base.records import read_text
-from bridge.loop.setups.model import PlanKind
+from bridge.base.json_files import read_text
 from bridge.loop.setups.prompted.files import own_script, setup_at
 from bridge.loop.setups.prompted.kind import prompted_kind
 from bridge.loop.setups.prompted.task_lists import alone, planned, with_done
+from bridge.loop.setups.setup_kind import PlanKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.loop.setups.model import Setup
+    from bridge.loop.setups.setup_kind import Setup
 
 NAME, SCRIPT, PRD, PROGRESS = "snarktank", "ralph.sh", "prd.json", "progress.txt"
 PLACES = ("scripts/ralph", "ralph", ".ralph", "tools/ralph", ".agents/ralph", "")

@@ -25,7 +25,7 @@ from bridge.loop.setups.wiggum.state import WiggumState
 
 if TYPE_CHECKING:
     from bridge.base.git.work import WorkDetector
-    from bridge.loop.setups.model import Rows
+    from bridge.loop.setups.setup_kind import Rows
     from bridge.loop.setups.wiggum.files import Layout
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.base.git.work import WorkDetector
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Decision

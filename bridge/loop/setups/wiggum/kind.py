@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.loop.setups.model import Older, PlanKind, SetupKind, newest, written
+from bridge.loop.setups.setup_kind import Older, PlanKind, SetupKind, newest, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.base.git.repository import Files
-    from bridge.loop.setups.model import Opened, Overview, Rows, Setup
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import SettingKey
+    from bridge.loop.setups.setup_kind import Opened, Overview, Rows, Setup
 
 
 _FOLDER, _STATE, _PLUGIN = ".claude/ralph", ".claude/ralph-state.json", ".claude/ralph-loop.local.md"
@@ -49,7 +49,7 @@ def _protected(_project: Path, _home: Path) -> tuple[str, ...]:
 
 def _overview(project: Path, _setup: Setup | None, state: Path, _now: float) -> Overview:
     from bridge.base import timestamps
-    from bridge.loop.engine.runs import read_run
+    from bridge.loop.engine.run_record import read_run
     from bridge.loop.setups.wiggum.controls import overview
     from bridge.loop.setups.wiggum.files import Layout
 

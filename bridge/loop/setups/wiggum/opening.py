@@ -15,15 +15,15 @@ from bridge.base.git.work import WorkDetector
 from bridge.base.process.argv import resolve
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
+from bridge.loop.engine.loop_settings import LoopSettings, night
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop
-from bridge.loop.engine.settings import LoopSettings, night
 from bridge.loop.setups.asked import asked_settings
-from bridge.loop.setups.boxes import box_of
+from bridge.loop.setups.box_options import box_of
+from bridge.loop.setups.declared_settings import TEXT, SettingKey, whole
 from bridge.loop.setups.dot_ralph.folder import locate, protected
-from bridge.loop.setups.model import Opened
 from bridge.loop.setups.projects import active_run
-from bridge.loop.setups.settings import TEXT, SettingKey, whole
+from bridge.loop.setups.setup_kind import Opened
 from bridge.loop.setups.wiggum.files import FILES, PROTECTED, latest_state
 from bridge.loop.setups.wiggum.handler import OuterHandler
 from bridge.loop.setups.wiggum.outer import RETRY_DELAY, OuterPolicy, OuterState
@@ -43,7 +43,7 @@ from bridge.scripts.driver import Driver
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from bridge.loop.engine.active import ActiveRun
+    from bridge.loop.engine.active_run import ActiveRun
     from bridge.loop.engine.events import LoopEvent
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.setups.wiggum.files import Layout
@@ -173,8 +173,8 @@ def _check_program(layout: Layout, request: StartRequest, settings: LoopSettings
 def _tool(
     stack: ExitStack, name: str, settings: LoopSettings, asked: RunOptions, tell: Callable[[str], None]
 ) -> DriverTool | AgentTool:
-    from bridge.loop.setups.loading import agent_of
     from bridge.loop.setups.plain.opening import driver_of
+    from bridge.loop.setups.script_loading import agent_of
 
     kind, _, script = name.partition(" ")
     project, extra, boxed = settings.project, dict(asked.settings), settings.box is not None

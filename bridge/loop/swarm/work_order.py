@@ -13,7 +13,7 @@ from bridge.base.files import make_folder, read_bytes, symlink, write_atomic
 from bridge.errors import ConfigurationError
 from bridge.loop.swarm.folder import asked_to_stop
 from bridge.loop.swarm.project import folder_name
-from bridge.loop.swarm.trees import Saved, common_folder, repository, resolve
+from bridge.loop.swarm.work_trees import Saved, common_folder, repository, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -111,7 +111,7 @@ class Result(NamedTuple):
     """What came of an attempt.
 
     Attributes:
-        verdict: ``complete``, or an outcome as in :class:`~bridge.loop.swarm.record.TaskRecord`.
+        verdict: ``complete``, or an outcome as in :class:`~bridge.loop.swarm.swarm_record.TaskRecord`.
         copied: what was copied into its work tree.
         where: the machine and the folder of its work tree, when that isn't here.
     """

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from bridge.base.git.repository import Files
     from bridge.loop.engine.events import LoopEnded, LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
+    from bridge.loop.setups.declared_settings import SettingKey
     from bridge.loop.setups.diagnosis import DoctorCheck
     from bridge.loop.setups.options import RunOptions
-    from bridge.loop.setups.settings import SettingKey
     from bridge.loop.turn.tool import Command
     from bridge.scripts.agent import Agent
     from bridge.scripts.driver import Driver

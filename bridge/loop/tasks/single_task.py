@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.policy import NOT_DONE, Verdict
 from bridge.loop.setups import kinds
 from bridge.loop.setups.projects import choose
 from bridge.loop.setups.prompted.files import own_script
-from bridge.loop.tasks.boxes import PlanFormat
+from bridge.loop.tasks.checkboxes import PlanFormat
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.engine.events import IterationEnded, LoopEnded
-    from bridge.loop.setups.model import SetupKind
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.setups.setup_kind import SetupKind
+    from bridge.loop.tasks.task import Task
 
 TASK_FILE = ".ralph_bridge.task.md"
 """Where the task stands in setups whose prompt is a file; one of the loop's own files, so never committed."""

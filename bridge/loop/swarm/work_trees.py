@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from bridge.base.files import copy_file, delete_folder, keep_private, make_folder, open_file, usable
 from bridge.base.git.repository import ALL_WORK, Repository
 from bridge.base.git.tree import TreeState
-from bridge.base.records import read_text
+from bridge.base.json_files import read_text
 from bridge.base.resources import state_folder
 from bridge.errors import ProjectUnusable
 from bridge.loop.swarm.folder import locked

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, read_bytes
-from bridge.base.records import parse_json
+from bridge.base.json_files import parse_json
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from bridge.base.process.ask import ended_when
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError
-from bridge.loop.swarm.record import CLOSED, RETRIED, UNFINISHED
+from bridge.loop.swarm.swarm_record import CLOSED, RETRIED, UNFINISHED
 from bridge.loop.tasks import open_source
-from bridge.loop.tasks.back import Account, tell
-from bridge.loop.tasks.model import Asked
+from bridge.loop.tasks.source_updates import Account, tell
+from bridge.loop.tasks.task import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
-    from bridge.loop.tasks.back import Word
-    from bridge.loop.tasks.model import Source
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
+    from bridge.loop.tasks.source_updates import Word
+    from bridge.loop.tasks.task import Source
 
 _ENOUGH = 3
 """Failures in a row at the end, after which the rest waits for `resume`."""

@@ -16,7 +16,7 @@ from bridge.errors import BridgeError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.loop.tasks.model import Source, Task
+    from bridge.loop.tasks.task import Source, Task
 
 How = Literal["none", "comment", "close"]
 WRITE_BACK: tuple[How, ...] = get_args(How)

@@ -11,8 +11,8 @@ from bridge.loop.engine.rotation import size_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bridge.loop.engine.records import TurnRecord
-    from bridge.loop.report.model import Run
+    from bridge.loop.engine.turn_records import TurnRecord
+    from bridge.loop.report.run_report import Run
 
 UNKNOWN = "unknown"
 TURN_COLUMNS = ("turn", "began", "took", "result", "tokens", "cost", "files", "log")

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.amounts import amount, whole
-from bridge.base.records import as_array, as_object, read_object
+from bridge.base.json_files import as_array, as_object, read_object
 from bridge.loop.engine.store import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.tasks.task import Task
 
 _MANY = 10_000
 _LONGEST = 500

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import plan_items, unescaped, with_only, with_ticks
-from bridge.loop.tasks.model import NothingOpen, Task, check, new_id, one_line
+from bridge.loop.tasks.task import NothingOpen, Task, check, new_id, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from bridge.loop.engine.plan import PlanItem
-    from bridge.loop.setups.model import PlanKind, PlannedTask
+    from bridge.loop.setups.setup_kind import PlanKind, PlannedTask
 
 
 def from_plan(

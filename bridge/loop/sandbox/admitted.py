@@ -18,18 +18,18 @@ from bridge.base.clis import find_cli, known_clis
 from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.git.immune import git_settings
 from bridge.errors import ConfigurationError
-from bridge.loop.sandbox import commands, sessions, temporary
+from bridge.loop.sandbox import configured_commands, sessions, temporary
+from bridge.loop.sandbox.box_policy import Policy
 from bridge.loop.sandbox.mounts import inside as _inside
 from bridge.loop.sandbox.mounts import refused, resolved
-from bridge.loop.sandbox.names import at_top
-from bridge.loop.sandbox.policy import Policy
+from bridge.loop.sandbox.trusted_names import at_top
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from bridge.base.clis import Cli
-    from bridge.loop.sandbox.policy import Mounted
-    from bridge.loop.sandbox.settings import Wishes
+    from bridge.loop.sandbox.box_policy import Mounted
+    from bridge.loop.sandbox.box_settings import Wishes
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/sys")
 _SYSTEM_TOO = ("/run/current-system/sw", "/var/lib/ca-certificates")
@@ -193,8 +193,8 @@ def compose(
         for path in _places(each.file, cli, home, user)
     }
     run = [
-        *commands.named([*filter(_is_settings, patterns), *believed], home, home, top, further="args"),
-        *commands.named((os.path.join(top, each) for each in _settings_in_project()), top, home, top),
+        *configured_commands.named([*filter(_is_settings, patterns), *believed], home, home, top, further="args"),
+        *configured_commands.named((os.path.join(top, each) for each in _settings_in_project()), top, home, top),
     ]
     free = {os.path.join(top, each) for each in wanted.allow}
     guarded += [each for each in dict.fromkeys(run) if _inside(each, writable) and each not in free]

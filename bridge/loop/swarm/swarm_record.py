@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.base.amounts import amount, whole
 from bridge.base.files import append_durably, lenient, read_bytes, usable
-from bridge.base.records import delete, to_json, write_text
-from bridge.loop.tasks.model import Task
+from bridge.base.json_files import delete, to_json, write_text
+from bridge.loop.tasks.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from bridge.loop.tasks.back import How
+    from bridge.loop.tasks.source_updates import How
 
 FILE, CHANGES = "swarm.json", "changes.jsonl"
 _SHORT = 256 * 1024

@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.loop.tasks.model import check
+from bridge.loop.tasks.task import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.tasks.task import Task
 
 
 def ordered(tasks: Sequence[Task], locations: Mapping[str, str] = {}) -> list[Task]:

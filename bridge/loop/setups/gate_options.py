@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.errors import ConfigurationError
-from bridge.loop.setups.crew import candidate, parse_tool
+from bridge.loop.setups.further_tools import candidate, parse_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.loop.engine.settings import Gating
+    from bridge.loop.engine.loop_settings import Gating
     from bridge.loop.setups.options import RunOptions
 
 OPTIONS = ("check", "check_every_turn", "check_minutes", "review", "review_every", "review_rounds")
@@ -30,7 +30,7 @@ def gates_of(options: RunOptions, env: Mapping[str, str] | None = None) -> Gatin
     Raises:
         ConfigurationError: a value that makes no sense.
     """
-    from bridge.loop.engine.settings import CHECK_SECONDS, REVIEW_ROUNDS, Gating, Reviewing
+    from bridge.loop.engine.loop_settings import CHECK_SECONDS, REVIEW_ROUNDS, Gating, Reviewing
 
     env = os.environ if env is None else env
     asked = {name: getattr(options, name) for name in VARIABLES}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.base import yaml_bounds
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
-from bridge.loop.tasks.model import (
+from bridge.loop.tasks.task import (
     BAD_ID,
     ID,
     Asked,
@@ -19,7 +19,7 @@ from bridge.loop.tasks.model import (
     new_id,
     one_line,
 )
-from bridge.loop.tasks.order import ordered
+from bridge.loop.tasks.task_order import ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable

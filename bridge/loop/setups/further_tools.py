@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Literal
 from bridge.base.clis import find_cli
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
-from bridge.loop.sandbox.settings import NAME, config_file, configured
+from bridge.loop.sandbox.box_settings import NAME, config_file, configured
 from bridge.loop.turn.tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from bridge.loop.engine.settings import Candidate, LoopSettings, Reserves
+    from bridge.loop.engine.loop_settings import Candidate, LoopSettings, Reserves
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.turn.agent import AgentTool
     from bridge.loop.turn.driver import DriverTool
@@ -192,7 +192,7 @@ def reserves_of(
     Raises:
         ConfigurationError: a value that makes no sense.
     """
-    from bridge.loop.engine.settings import Reserves
+    from bridge.loop.engine.loop_settings import Reserves
 
     env = os.environ if env is None else env
     asked = {name: getattr(options, name) or env.get(VARIABLES[name], "").strip() for name in RESERVES}
@@ -224,7 +224,7 @@ def candidate(spec: ToolSpec, env: Mapping[str, str], *, reads_only: bool = Fals
     Raises:
         ConfigurationError: it says what can't be.
     """
-    from bridge.loop.engine.settings import Candidate
+    from bridge.loop.engine.loop_settings import Candidate
 
     own = tool_settings(env, spec)
     return Candidate(
@@ -256,7 +256,7 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
         )
     with TemporaryDirectory(prefix="ralph-bridge-") as folder:
         if spec.kind == "agent":
-            from bridge.loop.setups.loading import agent_of
+            from bridge.loop.setups.script_loading import agent_of
             from bridge.loop.turn.agent import AgentTool
 
             with agent_of(
@@ -267,7 +267,7 @@ def _open_tool(spec: ToolSpec, own: ToolSettings, loop: LoopSettings, *, reads_o
                 yield Guest(tool, spec.name, Path(folder), prompt=given)
             return
         from bridge.loop.setups.dot_ralph.folder import locate
-        from bridge.loop.setups.loading import require_driver
+        from bridge.loop.setups.script_loading import require_driver
         from bridge.loop.turn.driver import DriverTool
         from bridge.scripts.driver import Driver
 

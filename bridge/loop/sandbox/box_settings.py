@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
-from bridge.loop.sandbox.policy import PROVIDERS, Provider
+from bridge.loop.sandbox.box_policy import PROVIDERS, Provider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

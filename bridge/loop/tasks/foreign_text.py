@@ -7,7 +7,7 @@ from hashlib import sha256
 from itertools import count
 
 from bridge.base.patterns import lazy
-from bridge.loop.tasks.page import shown
+from bridge.loop.tasks.markdown_page import shown
 
 _MOST = 100_000
 """Bytes; some CLIs take a prompt as an argument, of which Linux takes 131,071."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from bridge.base import timestamps
 from bridge.base.amounts import amount, whole
 from bridge.base.wording import one_line, plural, usd
+from bridge.loop.engine.loop_settings import Reserves
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import ASK_AGAIN, MARGIN, Decision, Limits, Verdict, session_after
-from bridge.loop.engine.settings import Reserves
 from bridge.loop.engine.standstill import sentence
 from bridge.loop.engine.state import LoopState
 from bridge.scripts.session_id import validate_session_id
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from bridge.loop.engine.caps import Caps
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.engine.plan import Plan
-    from bridge.loop.engine.records import TurnRecord
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.turn_records import TurnRecord
     from bridge.loop.turn.tool import Tool
 
 O = TypeVar("O", bound=Outcome)  # noqa: E741

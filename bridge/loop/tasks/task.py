@@ -15,13 +15,13 @@ from bridge.base import wording
 from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
-from bridge.loop.tasks.encoded import decoded
+from bridge.loop.tasks.encodings import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from bridge.loop.setups.model import PlanKind
+    from bridge.loop.setups.setup_kind import PlanKind
 
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,63}")
 BAD_ID = "can't name a branch: letters, digits, `.`, `_` and `-`, at most 64"

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 
 from bridge._version import __version__
 from bridge.base.files import append_durably, make_private, open_file, read_bytes
+from bridge.base.json_files import read_text, to_json, write_text
 from bridge.base.process.table import identify
-from bridge.base.records import read_text, to_json, write_text
 from bridge.base.resources import state_folder
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.loop.swarm import transport
 from bridge.loop.swarm.folder import ask_to_stop, locked, task_folder
 from bridge.loop.swarm.links import DaskWorker, HubWorker
-from bridge.loop.swarm.order import Delivery, Order, Parcel, Result, missing
 from bridge.loop.swarm.supervisor import note_end, push_work, supervise
 from bridge.loop.swarm.transport import AttemptHub, Hub
-from bridge.loop.swarm.trees import Saved, add_tree, copy_files, resolve
+from bridge.loop.swarm.work_order import Delivery, Order, Parcel, Result, missing
+from bridge.loop.swarm.work_trees import Saved, add_tree, copy_files, resolve
 
 if TYPE_CHECKING:
     from bridge.base.git.repository import Repository

@@ -13,8 +13,7 @@ from bridge.base.process import leftovers
 from bridge.base.process.table import environments_visible, identify
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError
-from bridge.loop.engine import runs
-from bridge.loop.engine.aside import Aside
+from bridge.loop.engine import run_record
 from bridge.loop.engine.events import (
     CheckEnded,
     CheckProgress,
@@ -26,9 +25,10 @@ from bridge.loop.engine.events import (
     interruption,
 )
 from bridge.loop.engine.lock import lent_for, one_loop
-from bridge.loop.engine.records import NOTHING
-from bridge.loop.engine.runs import registered
-from bridge.loop.sandbox.record import require_looked
+from bridge.loop.engine.run_record import registered
+from bridge.loop.engine.set_aside import Aside
+from bridge.loop.engine.turn_records import NOTHING
+from bridge.loop.sandbox.unexamined import require_looked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.records import Spent, TurnRecord
-    from bridge.loop.engine.runs import Pause, RunRecord
+    from bridge.loop.engine.run_record import Pause, RunRecord
+    from bridge.loop.engine.turn_records import Spent, TurnRecord
 
 
 class ActiveRun:
@@ -50,7 +50,7 @@ class ActiveRun:
         command: the command line, for whoever finds the lock held.
         tool: what it runs, such as ``driver codex``.
         others: folders of state that loops of other kinds would hold in the same project.
-        setup: see :class:`bridge.loop.engine.runs.RunRecord`.
+        setup: see :class:`bridge.loop.engine.run_record.RunRecord`.
         now: the time, in seconds since the epoch.
     """
 
@@ -97,14 +97,14 @@ class ActiveRun:
         self._renew = self._held.enter_context(one_loop(self._folder, self._project, others=self._others))
         try:
             require_looked(self._project)
-            before = self.before = runs.read_run(self._folder)
-            self.notices = (*_taken_over(before), *runs.end_leftovers(self._project, before))
+            before = self.before = run_record.read_run(self._folder)
+            self.notices = (*_taken_over(before), *run_record.end_leftovers(self._project, before))
             lock = lent_for(self._folder)
             if lock is None:
                 self.notices += tuple(Aside(self._project, self._folder).recover())
             for notice in self.notices:
                 logger().warning("%s: %s", self._project, notice)
-            self._run = runs.begin_run(
+            self._run = run_record.begin_run(
                 self._folder,
                 command=self._command,
                 now=self._now(),
@@ -128,7 +128,7 @@ class ActiveRun:
     def renew(self) -> None:
         """Take the lock and write the record anew if a tool has deleted them. To be called from time to time."""
         self._renew()
-        if not (self._folder / runs.FILE).exists():
+        if not (self._folder / run_record.FILE).exists():
             self._write()
 
     @property
@@ -148,7 +148,7 @@ class ActiveRun:
         if turn.kind or turn.context_tokens is None:
             self._write(spent=spent)
             return
-        size = runs.SessionContext(turn.context_tokens, turn.context_window, turn.rotated)
+        size = run_record.SessionContext(turn.context_tokens, turn.context_window, turn.rotated)
         self._write(spent=spent, context=size)
 
     def capped(self, caps: dict[str, float]) -> None:
@@ -193,7 +193,7 @@ class ActiveRun:
                 self._write(look=None)
 
     def _looks(self, kind: str, by: str) -> None:
-        self._write(look=runs.Look(kind, one_line(by, 200), self._now()))
+        self._write(look=run_record.Look(kind, one_line(by, 200), self._now()))
 
     def end_leftovers(self) -> int:
         """End what the tool has left running, return how many process groups those were."""
@@ -224,7 +224,7 @@ class ActiveRun:
 
     def _write(self, **changes: object) -> None:
         if self._run is not None:
-            self._run = runs.write_run(self._folder, self._run, now=self._now(), **changes)
+            self._run = run_record.write_run(self._folder, self._run, now=self._now(), **changes)
 
 
 def _reason_of(error: BaseException | None) -> str:

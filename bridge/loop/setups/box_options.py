@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.base.files import close
 from bridge.base.git.immune import distrust
 from bridge.loop.engine.observers import telemetry_variables
-from bridge.loop.sandbox.settings import wishes
+from bridge.loop.sandbox.box_settings import wishes
 from bridge.loop.setups import detect, kinds
 from bridge.loop.setups.dot_ralph.folder import OF_LOOPS
 from bridge.loop.setups.projects import state_folders
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.sandbox.box import Box
-    from bridge.loop.sandbox.settings import Wishes
+    from bridge.loop.sandbox.box_settings import Wishes
     from bridge.loop.setups.options import RunOptions
 
 OPTIONS = ("sandbox", "sandbox_write", "sandbox_env", "sandbox_network", "sandbox_image")
@@ -54,7 +54,7 @@ def box_of(
         return None
     from bridge.loop.engine import notify
     from bridge.loop.sandbox.box import Box
-    from bridge.loop.sandbox.commands import run_by
+    from bridge.loop.sandbox.configured_commands import run_by
     from bridge.loop.sandbox.temporary import keep_apart
 
     if more := telemetry_variables(options.telemetry):

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from bridge.base.files import ANYWHERE, delete, read_bytes
+from bridge.base.json_files import as_object, parse_json
 from bridge.base.process.table import Identity, alive
-from bridge.base.records import as_object, parse_json
 from bridge.base.resources import state_folder
 from bridge.errors import ConfigurationError, ProjectUnusable
 

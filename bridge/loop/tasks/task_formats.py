@@ -11,7 +11,7 @@ from bridge.loop.engine.plan import escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.tasks.task import Task
 
 _BOX = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\] ?")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.loop.engine.events import LoopEvent
-    from bridge.loop.engine.settings import LoopSettings
+    from bridge.loop.engine.loop_settings import LoopSettings
     from bridge.loop.setups.dot_ralph.settings import Settings
     from bridge.loop.turn.check import Checked
     from bridge.scripts.stream.analysis import Analysis

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.lock import standing
 from bridge.loop.swarm.folder import runs
-from bridge.loop.swarm.record import CLOSED, PULLED, read_swarm
-from bridge.loop.swarm.trees import is_within, resolve
+from bridge.loop.swarm.swarm_record import CLOSED, PULLED, read_swarm
+from bridge.loop.swarm.work_trees import is_within, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridge.base.git.repository import Repository
     from bridge.loop.swarm.project import SwarmProject
-    from bridge.loop.swarm.record import SwarmRecord, TaskRecord
-    from bridge.loop.tasks.model import Task
+    from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
+    from bridge.loop.tasks.task import Task
 
 _SHOWN = 3
 

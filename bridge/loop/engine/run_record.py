@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.base import timestamps
 from bridge.base.amounts import amount, whole
 from bridge.base.files import LEFTOVER, keep_private, make_private
+from bridge.base.json_files import delete, read_object, usable, write_json
 from bridge.base.process import leftovers
 from bridge.base.process.table import Identity, alive, identify
-from bridge.base.records import delete, read_object, usable, write_json
 from bridge.base.resources import state_folder
 from bridge.errors import BridgeError
-from bridge.loop.engine.records import NOTHING, SESSIONS, Spent
+from bridge.loop.engine.turn_records import NOTHING, SESSIONS, Spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,10 +13,10 @@ from bridge.base.amounts import amount, whole
 from bridge.base.files import open_file, read_lines
 from bridge.base.git.repository import find_repository
 from bridge.base.git.tree import parse_numstat
-from bridge.base.records import usable
-from bridge.loop.engine import records as loop_records
+from bridge.base.json_files import usable
+from bridge.loop.engine import turn_records as loop_records
 from bridge.loop.engine.lock import standing
-from bridge.loop.engine.records import RESULTS, Totals, TurnRecord, totals_of
+from bridge.loop.engine.turn_records import RESULTS, Totals, TurnRecord, totals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import delete, delete_folder, make_folder, symlink, to_bytes, usable, write_atomic
 from bridge.base.git.repository import find_repository
+from bridge.base.json_files import as_array, as_object, read_object, write_json
 from bridge.base.process.table import Identity, alive, identify
-from bridge.base.records import as_array, as_object, read_object, write_json
 from bridge.errors import ProjectUnusable
-from bridge.loop.sandbox.seen import Seen, look, set_aside
+from bridge.loop.sandbox.path_states import Seen, look, set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
