@@ -74,8 +74,8 @@ class Series:
 
     Each task is its loop's only one: while it works, the setup's plan holds that task alone, and the user's own
     plan and session are aside (:mod:`bridge.loop.engine.set_aside`). Limits of iterations are per task, caps of
-    money, tokens and minutes for all. Where they stand is kept in the folder of the loop's state: after a kill, who asks
-    for the same source again goes on there; what is done isn't done again.
+    money, tokens and minutes for all. Where they stand is kept in the folder of the loop's state: after a kill, who
+    asks for the same source again goes on there; what is done isn't done again.
 
     Attributes:
         kind, setup, project: of the loops.
