@@ -35,7 +35,7 @@ FLOORS = (
     "_version",
     "errors",
     "base.log", "base.files", "base.amounts", "base.timestamps", "base.patterns", "base.yaml_bounds",
-    "base.wording", "base.records", "base.resources", "base.packages", "base.options", "base.json_ready",
+    "base.wording", "base.json_files", "base.resources", "base.packages", "base.options", "base.json_ready",
     "base.clis", "base.process", "base.git",
     "shell",
     "scripts.help_text", "scripts.contract", "scripts.stream", "scripts.session_id", "scripts.script",
@@ -339,7 +339,7 @@ def printing(path: Path) -> Iterator[str]:
 # -- one door to a project's files -----------------------------------------------------------------------
 
 CONFINED = (
-    *("base.records", "base.git", "loop.turn", "loop.engine", "loop.setups", "loop.loops", "loop.swarm"),
+    *("base.json_files", "base.git", "loop.turn", "loop.engine", "loop.setups", "loop.loops", "loop.swarm"),
     "loop.report",
 )
 OPENS = {

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 MOST = 10**12
 """No turn uses so many tokens or dollars, or takes so many seconds; thousands of such still add up exactly in a
 float, and no number of them overflows it."""
@@ -31,3 +36,9 @@ def total(before: float | None, value: object) -> int | float | None:
     """Add what is an amount to a sum that may not have begun; a sum that is none any more is unknown."""
     more = amount(value)
     return before if more is None else amount(more + (before or 0))
+
+
+def known_sum(amounts: Iterable[float | None]) -> float | None:
+    """What is known of amounts, added up; None: nothing is."""
+    known = [each for each in amounts if each is not None]
+    return sum(known) if known else None

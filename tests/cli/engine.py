@@ -63,7 +63,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
             harm=Harm.ENDS_THE_LOOP,
             judge=sound,
         )
-        for code in ("RB001", "RB012", "RB013", "RB030")
+        for code in ("RB001", "RB012", "RB014", "RB030")
     }
     monkeypatch.setattr(registry, "CHECKS", known)
     monkeypatch.setattr(registry, "load", lambda: known)

@@ -42,11 +42,11 @@ def test_warnings_fail_when_strict(engine: Engine, flags: list[str], status: int
 
 def test_options_reach_the_engine(engine: Engine) -> None:
     run_app(
-        ["verify", "drivers", "--select", "RB01,RB030", "--ignore=rb013", "--static", "-j3", "--timeout=2.5", "-q"]
+        ["verify", "drivers", "--select", "RB01,RB030", "--ignore=rb014", "--static", "-j3", "--timeout=2.5", "-q"]
     )
     [(_, options)] = engine.calls
     assert options == {
-        "select": ("RB012", "RB013", "RB030"), "ignore": ("RB013",), "jobs": 3, "static_only": True, "timeout": 2.5,
+        "select": ("RB012", "RB014", "RB030"), "ignore": ("RB014",), "jobs": 3, "static_only": True, "timeout": 2.5,
     }  # fmt: skip
 
 

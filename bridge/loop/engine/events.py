@@ -179,11 +179,16 @@ class TasksStand(LoopEvent):
 
 @dataclass(frozen=True, slots=True)
 class CheckStarted(LoopEvent):
-    """The check begins; `log` gets what it prints, `iteration` is the one before, 0: none."""
+    """The check begins; `log` gets what it prints, `iteration` is the one before, 0: none.
+
+    Attributes:
+        of_setup: the setup's own settings ask for it.
+    """
 
     iteration: int
     command: str
     log: Path
+    of_setup: bool = False
 
     def __str__(self) -> str:
         return f"check `{one_line(self.command, 80)}` started"
@@ -207,12 +212,14 @@ class CheckEnded(LoopEvent):
         command: what was run.
         log: what it printed.
         checked: what came of it.
+        of_setup: the setup's own settings ask for it.
     """
 
     iteration: int
     command: str
     log: Path
     checked: Checked
+    of_setup: bool = False
 
     def __str__(self) -> str:
         why, took = self.checked.why, duration(self.checked.seconds)

@@ -243,12 +243,13 @@ def check(
     seconds: float,
     late: str = "",
     interpreter: str = "/bin/sh",
+    of_setup: bool = False,
 ) -> Generator[LoopEvent, None, CheckEnded]:
     """Run a check behind iteration `number`, with a log of its own in `logs`, and tell of it; the rest as for
     :func:`bridge.loop.turn.check.run_check`."""
     bound_logs(logs, _LOG, _LOGS_BYTES, lambda _line: None)
     log = new_log(logs, f"check_{number:04d}")
-    yield CheckStarted(number, command, log)
+    yield CheckStarted(number, command, log, of_setup)
     running = run_check(
         command,
         settings.project,
@@ -271,7 +272,7 @@ def check(
             reported = now
             yield CheckProgress(number, now - began, one_line(last[-300:].decode("utf-8", "replace")))
 
-    ended = CheckEnded(number, command, log, (yield from mapped(running, progress)))
+    ended = CheckEnded(number, command, log, (yield from mapped(running, progress)), of_setup)
     yield ended
     return ended
 

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
+from bridge.base.amounts import known_sum
 from bridge.base.packages import install_command
 from bridge.base.wording import duration, one_line
 from bridge.errors import ConfigurationError
@@ -160,7 +161,7 @@ def _page(run: Run, draw: Callable[..., str]) -> dict[str, Any]:
         "run": run,
         "facts": dict(run_facts.rows(run)),
         "totals": run.totals,
-        "used": {name: run_facts.known_sum(getattr(turn, name) for turn in run.turns) for name in _USED},
+        "used": {name: known_sum(getattr(turn, name) for turn in run.turns) for name in _USED},
         "happenings": happenings,
         "kinds": {kind: kinds.count(kind) for kind in _KINDS if kind in kinds},
         "line": line,
@@ -234,8 +235,8 @@ def _stretches(happenings: Sequence[Happening], line: TimeLine) -> list[Stretch]
             row.began,
             sum(turn.result != "limit" for turn in turns),
             sum(turn.failed for turn in turns),
-            run_facts.known_sum(map(run_facts.used, turns)),
-            run_facts.known_sum(turn.cost_usd for turn in turns),
+            known_sum(map(run_facts.used, turns)),
+            known_sum(turn.cost_usd for turn in turns),
             next((turn.plan for turn in reversed(turns) if turn.plan), None),
         )
         for row, turns in zip(line.rows, rows, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.base import timestamps
+from bridge.base.amounts import known_sum
 from bridge.base.wording import duration, one_line, plural, usd
 from bridge.loop.engine.rotation import size_words
 
@@ -69,12 +70,6 @@ def turn_row(turn: TurnRecord) -> tuple[str, ...]:
 def used(turn: TurnRecord) -> float | None:
     """A turn's tokens, in and out; None: it doesn't tell."""
     return known_sum((turn.input_tokens, turn.output_tokens))
-
-
-def known_sum(amounts: Iterable[float | None]) -> float | None:
-    """What is known of amounts, added up; None: nothing is."""
-    known = [each for each in amounts if each is not None]
-    return sum(known) if known else None
 
 
 def tokens(count: float | None) -> str:

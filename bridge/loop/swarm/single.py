@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.amounts import known_sum
 from bridge.base.files import make_folder, usable
 from bridge.base.json_files import delete
 from bridge.base.wording import one_line
@@ -304,8 +305,7 @@ class PullRun:
         self.iterations += event.iterations
         task.turns += event.totals.turns
         for name in ("cost_usd", "tokens"):
-            if (amount := getattr(event.totals, name)) is not None:
-                setattr(task, name, (getattr(task, name) or 0) + amount)
+            setattr(task, name, known_sum((getattr(task, name), getattr(event.totals, name))))
         task.ended = time.time()
         return event
 

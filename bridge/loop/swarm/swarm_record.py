@@ -11,13 +11,12 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.base.amounts import amount, whole
+from bridge.base.amounts import amount, known_sum, whole
 from bridge.base.files import append_durably, lenient, read_bytes, usable
 from bridge.base.json_files import delete, to_json, write_text
 from bridge.loop.tasks.task import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from bridge.loop.tasks.source_updates import How
@@ -218,16 +217,11 @@ class SwarmRecord:
 
     @property
     def cost_usd(self) -> float | None:
-        return _sum(each.cost_usd for each in self.tasks)
+        return known_sum(each.cost_usd for each in self.tasks)
 
     @property
     def tokens(self) -> float | None:
-        return _sum(each.tokens for each in self.tasks)
-
-
-def _sum(amounts: Iterable[float | None]) -> float | None:
-    known = [each for each in amounts if each is not None]
-    return sum(known) if known else None
+        return known_sum(each.tokens for each in self.tasks)
 
 
 # -- files -------------------------------------------------------------------------------------------

@@ -214,10 +214,10 @@ def test_status_of_a_loop(installed: Project) -> None:
     assert json.loads(installed.run("status", "--json").stdout)["session"]["agent"] is None
     assert seen["plan"] == {"done": 1, "total": 2, "next": "Story 1.2: two"}
     holder = (
-        "import sys, time\nfrom bridge.loop.engine import lock, runs\n"
+        "import sys, time\nfrom bridge.loop.engine import lock, run_record\n"
         "from bridge.loop.setups.dot_ralph.folder import locate\nfolder = locate('.', {})\n"
         "with lock.one_loop(folder.path, folder.project):\n"
-        "    runs.begin_run(folder.path, command=['x'], now=time.time())\n"
+        "    run_record.begin_run(folder.path, command=['x'], now=time.time())\n"
         "    print('held', flush=True)\n    sys.stdin.read()\n"
     )
     with subprocess.Popen(

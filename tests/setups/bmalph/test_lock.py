@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 HOLDER = """
 import sys, time
-from bridge.loop.engine import lock, runs
+from bridge.loop.engine import lock, run_record
 from bridge.loop.setups.dot_ralph.folder import locate
 folder = locate(sys.argv[1], {})
 with lock.one_loop(folder.path, folder.project):
-    runs.begin_run(folder.path, command=["ralph-bridge", "run"], now=time.time())
+    run_record.begin_run(folder.path, command=["ralph-bridge", "run"], now=time.time())
     print("held", flush=True)
     sys.stdin.read()
 """

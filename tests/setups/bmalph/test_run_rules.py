@@ -269,6 +269,7 @@ def test_a_gate_is_told_of_as_any_check_and_has_a_log(looping: Project) -> None:
     assert [each.command for each in told] == [*["echo ${BASH_VERSION%%.*}; pwd; fi"] * 2, "true", "true"]
     tested = json.loads(looping.read(".ralph/.quality_gate_results"))["test_gate"]["output"]
     assert tested == told[1].log.read_text()
+    assert "check `" not in looping.read(".ralph/logs/ralph.log")
     assert tested.startswith("bash: -c: line 1: syntax error near unexpected token `fi'"), tested
 
 

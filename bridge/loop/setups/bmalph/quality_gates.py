@@ -176,7 +176,8 @@ def check(
 
     def run(command: str) -> Generator[LoopEvent, None, CommandRun]:
         seconds = settings.quality_gate_timeout
-        ended = yield from run_check(command, number, loop, logs, seconds=seconds, interpreter="bash")
+        running = run_check(command, number, loop, logs, seconds=seconds, interpreter="bash", of_setup=True)
+        ended = yield from running
         return command_run(ended.checked, read_bytes(ended.log, _KEPT))
 
     tested = (yield from run(settings.test_command)) if settings.test_command.strip() else None

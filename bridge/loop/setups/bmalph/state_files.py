@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.json_files import as_object, parse_json
 from bridge.errors import ProjectUnusable
-from bridge.loop.engine.events import IterationEnded, LoopEnded, ReviewEnded
+from bridge.loop.engine.events import CheckEnded, CheckStarted, IterationEnded, LoopEnded, ReviewEnded
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.engine.store import LEAVE, StateFile
 from bridge.loop.setups.bmalph import quality_gates
@@ -203,8 +203,10 @@ def further(facts: Facts, code: int | None) -> dict[str, object]:
 
 
 def lines(facts: Facts) -> Lines:
-    yield from shared.lines(facts)
     event = facts.event
+    if isinstance(event, CheckStarted | CheckEnded) and event.of_setup:
+        return  # as in the original, one line says what came of all gates
+    yield from shared.lines(facts)
     match event:
         case IterationEnded():
             yield from _lines_behind(event)
