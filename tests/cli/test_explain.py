@@ -41,7 +41,7 @@ def test_explain_as_json(engine: Engine, capfd: pytest.CaptureFixture[str]) -> N
 def test_explain_lists_all(engine: Engine, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_app(["explain"]) == 0
     checks, _, hooks = capfd.readouterr().out.partition("\n\n")
-    assert [line.split()[0] for line in checks.splitlines()] == ["RB001", "RB012", "RB013", "RB030"]
+    assert [line.split()[0] for line in checks.splitlines()] == ["RB001", "RB012", "RB014", "RB030"]
     assert [line.split() for line in hooks.splitlines()][-1] == ["agent_NAME_has_capability", "required"]
     assert run_app(["explain", "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
