@@ -210,7 +210,7 @@ EXAMPLE = '{"ralph-bridge": {"text": "what the assistant says in the line above"
 
 def path_beside(script: str | PathLike[str]) -> Path:
     path = Path(script)
-    return path.with_name(path.name.removesuffix(".sh") + ".events.jsonl")
+    return path.parent / (path.name.removesuffix(".sh") + ".events.jsonl")  # of a folder too, "." among them
 
 
 def recording_beside(script: str | PathLike[str], cli: str = "") -> Recording | None:

@@ -72,6 +72,12 @@ def test_d1_a_named_file_fails_in_every_format(
         assert "nothing to verify:" not in out or name == "folder", kind
 
 
+def test_the_folder_one_is_in_holds_nothing(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in (".", "./", "drivers", "drivers/.."):
+        assert _status(name) == 1, name
+        assert "nothing to verify: the folder holds no visible *.sh file" in capfd.readouterr().out, name
+
+
 OPTIONS = [["--select", "RB110"], ["--ignore", "RB0"], ["--strict"], ["-q"], ["-j", "3"]]
 
 
