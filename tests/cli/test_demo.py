@@ -40,7 +40,7 @@ def test_a_whole_loop(project: Project, driver: str) -> None:
     rows = re.findall(r"^(\d) +(.+?)  +(\S+(?: new| resumed)?) +[\d.]+$", done.stdout, re.MULTILINE)
     assert [row[0] for row in rows] == ["1", "2", "3", "4"]
     kinds = [row[2].rpartition(" ")[2] for row in rows]
-    assert kinds == (["none"] * 4 if driver == "copilot" else ["new", "resumed", "resumed", "resumed"])
+    assert kinds == (["none"] * 4 if driver in ("copilot", "kiro") else ["new", "resumed", "resumed", "resumed"])
     assert f"project   {folder}" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
     assert len(list((folder / ".ralph/logs").glob("driver_output_*.log"))) == 4
@@ -132,8 +132,8 @@ def call(stand_in: tuple[Path, dict[str, str], str], *arguments: str) -> subproc
 
 @pytest.mark.parametrize("stand_in", mostly_slow(shipped_drivers(), 2), indirect=True)
 def test_an_unknown_option_is_refused(stand_in: tuple[Path, dict[str, str], str]) -> None:
-    command = {"codex": ["exec"], "droid": ["exec"], "opencode": ["run"], "kilo": ["run"]}.get(stand_in[2], [])
-    done = call(stand_in, *command, "--no-such-option", "prompt")
+    command = CLIS[stand_in[2]].command
+    done = call(stand_in, *([command] if command else []), "--no-such-option", "prompt")
     assert done.returncode == (2 if stand_in[2] == "codex" else 1)
     assert "--no-such-option" in done.stderr
     assert done.stdout == ""
