@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from bridge.adapters.cleaning import out_of_band_text
@@ -12,6 +12,7 @@ from bridge.adapters.escapes import Announcements, Questions, plain, protocol_nu
 from bridge.adapters.modes import ModeState
 from bridge.adapters.prompts import prompt_rules
 from bridge.adapters.waiting import is_computing, reads_terminal
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

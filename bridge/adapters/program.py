@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.adapters.channel import DRAWN, Channel
@@ -18,6 +17,7 @@ from bridge.adapters.patterns import search, usable
 from bridge.adapters.prompts import PromptDetector, PromptRules
 from bridge.adapters.render import render, trimmed
 from bridge.adapters.terminal import Terminal
+from bridge.base.records import dataclass
 from bridge.errors import AdapterNotReady
 
 if TYPE_CHECKING:

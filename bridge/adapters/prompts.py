@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, AnyStr, NamedTuple
 
 from bridge.adapters.escapes import protocol_number, visible
 from bridge.adapters.patterns import compiled, groups_of, marker_pattern, usable, without_end, without_start
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from platformdirs.unix import Unix
 from bridge.adapters.integration import BUILTIN, find_script
 from bridge.adapters.reading import read_adapter
 from bridge.adapters.schema import AdapterProblem, did_you_mean
+from bridge.base.records import dataclass
 from bridge.errors import AdapterInvalid, ConfigurationError, UnknownAdapter
 
 if TYPE_CHECKING:

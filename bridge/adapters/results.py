@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from bridge.adapters.cleaning import clean, echoed_keys, interleaved, without_prompts
 from bridge.adapters.escapes import plain, visible
 from bridge.adapters.modes import ModeState, captures_of, effect_of, mode_at_prompt, shows_prompt
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

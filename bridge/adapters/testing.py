@@ -9,13 +9,13 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from bridge.adapters.adapter import Adapter
 from bridge.adapters.escapes import plain
 from bridge.adapters.patterns import compiled
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, ProgramNotFound
 
 if TYPE_CHECKING:

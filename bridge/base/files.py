@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shlex
 import shutil
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
+from bridge.base.patterns import lazy
 from bridge.errors import ProjectUnusable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ANYWHERE = "/"
 """The root of files that a person has named, and of those that lie outside of projects: links lead anywhere, but
 not out of projects whose turns run in boxes (see :func:`close`)."""
 
-LEFTOVER = re.compile(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
+LEFTOVER = lazy(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""
 
 _observers: list[Callable[[str, bytes | None], None]] = []
@@ -349,7 +349,7 @@ def read_lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-_HALVES = re.compile("[\\ud800-\\udc7f\\udd00-\\udfff]")
+_HALVES = lazy("[\\ud800-\\udc7f\\udd00-\\udfff]")
 
 
 def to_bytes(text: str) -> bytes:

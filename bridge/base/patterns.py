@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import cast
+from typing import AnyStr, Generic, cast
 
 
-class _Lazy:
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._source = (pattern, flags)
+class _Lazy(Generic[AnyStr]):
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self._source: tuple[AnyStr, int] = (pattern, flags)
 
     def __getattr__(self, name: str) -> object:
         value = getattr(re.compile(*self._source), name)
@@ -16,10 +16,10 @@ class _Lazy:
         return value
 
 
-def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Give what has the methods of the compiled pattern.
 
     >>> lazy("[a-z]+").findall("ab 12 c")
     ['ab', 'c']
     """
-    return cast("re.Pattern[str]", _Lazy(pattern, flags))
+    return cast("re.Pattern[AnyStr]", _Lazy(pattern, flags))

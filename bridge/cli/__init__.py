@@ -7,6 +7,7 @@ options go past click. Each command's module is imported when it is used.
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 import sys
 import time
@@ -66,6 +67,7 @@ def main() -> None:
         become_child_of_init()
     for name in _OF_OTHERS:
         os.environ.pop(name, None)
+    gc.set_threshold(100_000)  # what a start imports stays: collecting among it would cost it a twentieth
     command, words = sys.argv[1:2], sys.argv[2:]
     if command in (["--version"], ["-V"]) and not words:
         from bridge._version import __version__

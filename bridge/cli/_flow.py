@@ -13,6 +13,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.patterns import lazy
 from bridge.cli._terminal import COLOUR, harmless, steer
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-_BEGUN = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
-_SIGNS = re.compile(r"\x1b\[[0-9;:]*m|.", re.DOTALL)
+_BEGUN = lazy(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
+_SIGNS = lazy(r"\x1b\[[0-9;:]*m|.", re.DOTALL)
 _MOST_HELD = 1000  # characters of a sequence that doesn't end: then it is no sequence
 _RESET = "\x1b[0m"
 _ZERO_WIDTH_JOINER = "\u200d"

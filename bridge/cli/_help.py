@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.base.patterns import lazy
 from bridge.cli._terminal import hanging
 
 if TYPE_CHECKING:
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-_CODES = re.compile(r"(?P<title>Exit codes[^:]*): (?P<codes>\d+ [a-z].*)", re.DOTALL)
-_NEXT = re.compile(r"[,;.]\s+(?=\d+(?: and \d+)? [a-z])")
-_ITEM = re.compile(r"(\d+(?: and \d+)?) (.*)", re.DOTALL)
+_CODES = lazy(r"(?P<title>Exit codes[^:]*): (?P<codes>\d+ [a-z].*)", re.DOTALL)
+_NEXT = lazy(r"[,;.]\s+(?=\d+(?: and \d+)? [a-z])")
+_ITEM = lazy(r"(\d+(?: and \d+)?) (.*)", re.DOTALL)
 
 
 class HelpFormatter(click.HelpFormatter):

@@ -13,17 +13,17 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING, Literal, TextIO
 
+from bridge.base.patterns import lazy
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Colours = Literal["none", "ours", "any"]
 
-COLOUR = re.compile(r"(\x1b\[[0-9;:]*m)")
-_OURS = re.compile(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
-_SEQUENCE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])"
-)
-_WORKFLOW_COMMAND = re.compile(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
+COLOUR = lazy(r"(\x1b\[[0-9;:]*m)")
+_OURS = lazy(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
+_SEQUENCE = lazy(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
+_WORKFLOW_COMMAND = lazy(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
 _JOINERS = ("\u200c", "\u200d")
 _SIGNS = {
     "passed": ("✓", "ok", "green"),

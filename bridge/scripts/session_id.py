@@ -8,10 +8,10 @@ command line and in state files, so what isn't one plain token is rejected, and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.errors import HookError, HookInterrupted, OutputNotFound, OutputUnreadable
 from bridge.scripts.stream.documents import HELD_LIMIT
 from bridge.scripts.stream.events import Reader

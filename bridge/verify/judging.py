@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, HookTimeout
 from bridge.verify.findings import CheckOutcome, CheckResult, ScriptFinished
 from bridge.verify.folding import folded

@@ -24,13 +24,14 @@ import inspect
 import re
 import textwrap
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY  # noqa: TC003 - looked up when the class is made
 from functools import cache, partial, wraps
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from bridge.base import resources
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.verify.findings import Finding, Harm, Severity
 

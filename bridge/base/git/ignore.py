@@ -82,8 +82,8 @@ def _all_own(folder: Path, project: Path, files: Files) -> bool:
 
 def _exclude(project: Path, patterns: Iterable[str], env: Mapping[str, str] | None) -> None:
     repository = Repository(project, env=env)
-    top = repository.run("rev-parse", "--show-prefix").out.decode("utf-8", "surrogateescape").strip()
-    place = repository.run("rev-parse", "--git-path", f"info/{EXCLUDE}").out.decode("utf-8", "surrogateescape")
+    asked = repository.run("rev-parse", "--show-prefix", "--git-path", f"info/{EXCLUDE}").out
+    top, _, place = asked.decode("utf-8", "surrogateescape").partition("\n")
     path = project / place.removesuffix("\n")
     if top:
         patterns = [f"/{top.rstrip('/')}{each}" for each in patterns]

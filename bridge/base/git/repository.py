@@ -15,7 +15,7 @@ import stat
 import tempfile
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +25,7 @@ from bridge.base.files import append_durably, delete, make_folder, read_bytes, w
 from bridge.base.git import immune, unfinished
 from bridge.base.git.tree import FileStat, TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
 from bridge.base.process.ask import Ran, ask
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 
 if TYPE_CHECKING:
@@ -321,6 +322,14 @@ class Repository:
 
     def branch(self) -> str:
         return self.run("symbolic-ref", "--quiet", "--short", "HEAD").text
+
+    def checked_out(self) -> tuple[str, str]:
+        """The commit, and the branch; '' where there is none."""
+        asked = self.run("rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD")
+        if not asked.ok:  # before the first commit
+            return "", self.branch()
+        commit, _, name = asked.text.partition("\n")
+        return commit, name.removeprefix("refs/heads/") if name.startswith("refs/") else ""
 
     def has_identity(self) -> bool:
         """Whether git knows who commits here; also where that can't be asked."""

@@ -11,7 +11,6 @@ import tempfile
 import time
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from bridge.base.process import ladder
 from bridge.base.process.ladder import Rung, Watch
 from bridge.base.process.secrets import without_secrets
 from bridge.base.process.table import group_lives
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

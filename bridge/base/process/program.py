@@ -12,7 +12,6 @@ import select
 import signal
 import time
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.base.files import descriptor
@@ -21,6 +20,7 @@ from bridge.base.process import guardian, ladder, stopping
 from bridge.base.process.ask import TOO_LONG, start
 from bridge.base.process.ladder import Rung
 from bridge.base.process.table import group_lives
+from bridge.base.records import dataclass
 from bridge.errors import ProgramNotStarted, ProgramTimeout
 
 if TYPE_CHECKING:

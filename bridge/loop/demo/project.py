@@ -6,12 +6,12 @@ import os
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import shipped_drivers
 from bridge.base.git.fresh import begin_repository
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, ProgramNotFound
 from bridge.loop.demo.standin import CLIS, TASKS
 from bridge.loop.setups.plain.settings import IGNORED

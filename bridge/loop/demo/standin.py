@@ -14,8 +14,10 @@ import subprocess
 import sys
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

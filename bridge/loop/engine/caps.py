@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from bridge.base import timestamps
 from bridge.base.clis import cli_of_script
+from bridge.base.records import dataclass
 from bridge.base.wording import usd
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.policy import Decision, Verdict

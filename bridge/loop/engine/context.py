@@ -147,7 +147,7 @@ class LoopContext(Generic[S]):
         self.active.capped(self.settings.caps.named())
         self.tally = Tally(self.settings.caps, self.active.spent)
         task = {"task": self.active.task} if self.active.task else {}
-        head, branch = self.repository.head(), self.repository.branch()
+        head, branch = self.repository.checked_out()
         self.note("began", at=None, tool=self.active.tool, head=head, branch=branch, **task)
 
     def ends(self, verdict: str, reason: str, detail: str) -> None:

@@ -7,11 +7,11 @@ TurnPrepared, TurnRecorded.
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.json_ready import members
 from bridge.base.process.stopping import StopRequested
+from bridge.base.records import dataclass
 from bridge.base.wording import duration, one_line, plural
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.engine.turn_records import NO_TURNS, Totals

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.base.patterns import lazy
 from bridge.base.wording import one_line
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ FINDINGS = ".ralph_bridge.review.md"
 """The file with what the last review has found, in the folder of the loop's state."""
 NO_ISSUES = "NO ISSUES FOUND"
 _MOST, _LONGEST = 50, 300
-_FINDING = re.compile(
+_FINDING = lazy(
     r"\s*(?:[-*•]|\d+[.)])?\s*[*_`\[(]*(?P<file>[^\s:`*](?:[^:`*]*[^\s:`*])?):(?P<line>[1-9]\d{0,6})(?:[-\u2013:]\d+)?"
     r"[*_`\])]*\s*[:\u2013\u2014-]?\s*(?P<text>\S.*)"
 )

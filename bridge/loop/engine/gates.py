@@ -7,11 +7,11 @@ it here, too: nothing that a gate says makes more turns than were allowed.
 from __future__ import annotations
 
 import os
-import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.base.patterns import lazy
 from bridge.base.wording import one_line, plural
 from bridge.loop.engine.events import CheckEnded, CheckProgress, CheckStarted, Notice
 from bridge.loop.engine.findings import FINDINGS, kept, words_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bridge.loop.engine.review import Reviewer
     from bridge.loop.turn.check import Checked
 
-_LOG = re.compile(r"((?:check|review)_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
+_LOG = lazy(r"((?:check|review)_\d+(?:-\d+)?)\.(?:log|err)(?:\.gz)?")
 _LOGS_BYTES = 50 * MB
 _EVERY = 1.0
 

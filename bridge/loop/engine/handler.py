@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from bridge.base.process import stopping
+from bridge.base.records import dataclass
 from bridge.loop.engine.state import LoopState
 from bridge.loop.engine.turn_records import TurnRecord
 

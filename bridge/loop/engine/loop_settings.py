@@ -4,11 +4,12 @@ setup."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.git.repository import ALL_WORK
 from bridge.base.process.program import Graces
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural
 from bridge.errors import ConfigurationError
 from bridge.loop.engine import caps

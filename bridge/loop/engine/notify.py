@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import importlib
 import json
-import logging
 import threading
+from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.packages import install_command
 from bridge.base.process.ask import ask
 from bridge.base.process.secrets import NOTIFY, is_url, shown_address
+from bridge.base.records import dataclass
 from bridge.base.wording import duration, plural, tame, usd
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import REASONS as CAPS
@@ -29,6 +29,7 @@ from bridge.loop.engine.policy import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from queue import SimpleQueue
 
     from bridge.loop.engine.events import LoopEvent
 
@@ -137,8 +138,7 @@ class Notifier(Observer):
         self._notify = _asked_for.get() or read_notify(env)
         self._facts = dict(facts)
         self._env = dict(env)
-        self._queue: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        self._problems: SimpleQueue[str] = SimpleQueue()
+        self._problems: deque[str] = deque()
         self._thread: threading.Thread | None = None
         self._refused = False
 
@@ -173,8 +173,14 @@ class Notifier(Observer):
 
     def problems(self) -> Iterator[str]:
         """Say what could not be sent since the last time, without addresses, which may have secrets in them."""
-        while not self._problems.empty():
-            yield self._problems.get()
+        while self._problems:
+            yield self._problems.popleft()
+
+    @cached_property
+    def _queue(self) -> SimpleQueue[dict[str, Any] | None]:
+        from queue import SimpleQueue
+
+        return SimpleQueue()
 
     def _kind(self, event: LoopEvent) -> tuple[str, dict[str, Any]]:
         match event:
@@ -217,7 +223,7 @@ class Notifier(Observer):
                 except Exception as error:  # noqa: BLE001 - whatever an address does is no matter of the loop's
                     wrong = type(error).__name__
                 if wrong:
-                    self._problems.put(
+                    self._problems.append(
                         f"a notice ({notice['event']}) could not be sent to {shown_address(address)}: {wrong}"
                     )
 
@@ -266,6 +272,8 @@ def _apprise(address: str) -> Any:
             f"--notify {shown_address(address)}: such an address takes apprise, which isn't installed\n"
             f"  next: {install_command('notify')}, or a command or an http(s) address"
         ) from error
+    import logging
+
     logging.getLogger("apprise").addHandler(logging.NullHandler())  # its words may have the address in them
     messenger = apprise.Apprise()
     if not messenger.add(address):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.packages import room
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bridge.base.json_ready import members, ready
 from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import HookError, OutputNotFound, OutputUnreadable
 from bridge.scripts.session_id import is_dead_session, validate_session_id

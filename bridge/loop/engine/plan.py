@@ -4,31 +4,34 @@ that tell an agent where the loop stands. Pure."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bridge.loop.engine.state import LoopState
 
-_BOX = re.compile(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\](?![\[(])[ \t]*(.*)$", re.MULTILINE)
-WIDE_BOX = re.compile(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
+_BOX = lazy(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\](?![\[(])[ \t]*(.*)$", re.MULTILINE)
+WIDE_BOX = lazy(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
 """What Wiggum mode counts: any bullet, any number; not in code fences. The text may have blanks at its end."""
 _CODE = (
     r"^\ufeff?(?P<indent>[ \t]*)(?:(?:[-*+]|\d+[.)])[ \t]+)?(?P<fence>`{3,}(?=[^`\n]*$)|~{3,}).*?"
     r"(?:^[ \t]*(?P=fence)[`~]*[ \t\r]*$|(?=^(?!(?P=indent))[ \t]*[^\s])"
 )
 """A code block; one that nobody closes ends with the item of a list that it is in."""
-FENCE = re.compile(rf"{_CODE}|\Z)", re.MULTILINE | re.DOTALL)
+FENCE = lazy(rf"{_CODE}|\Z)", re.MULTILINE | re.DOTALL)
 """Or with the text: all that may be code."""
 _BLOCK = r"\n[ \t]*(?:\r?\n|(?:[-*+]|\d+[.)]|#{1,6})[ \t]|`{3}|~{3})"
 _COMMENT = rf"^\ufeff?[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]+)?<!--.*?-->|(?<![`\\])<!--(?:(?!{_BLOCK}).)*?-->"
 """One that begins in the middle of a line ends before the next paragraph, item or heading, or there is none."""
-_EXAMPLE = re.compile(rf"{_CODE})|{_COMMENT}", re.MULTILINE | re.DOTALL)
+_EXAMPLE = lazy(rf"{_CODE})|{_COMMENT}", re.MULTILINE | re.DOTALL)
 """What shows or hides boxes: a code block, a comment. One that isn't closed hides nothing beside its item, or a
 plan with open tasks would seem complete."""
-_BEGUN = re.compile(rf"{_CODE})|(?<!`)<!--", re.MULTILINE | re.DOTALL)
+_BEGUN = lazy(rf"{_CODE})|(?<!`)<!--", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class PlanItem:
     heading: str
 
 
-_HEADING = re.compile(r"\ufeff?#{1,6}[ \t]+(.*)")
+_HEADING = lazy(r"\ufeff?#{1,6}[ \t]+(.*)")
 
 
 def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:

@@ -7,10 +7,11 @@ is ticked or a promise is given, resume sessions, and repeat what failed; setups
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.state import LoopState
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.patterns import lazy
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_CONTEXT = "RALPH_BRIDGE_MAX_CONTEXT"
-_FORM = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*(%|k|m)?", re.IGNORECASE)
+_FORM = lazy(r"(\d{1,9}(?:\.\d{1,3})?)\s*(%|k|m)?", re.IGNORECASE)
 _LEAST = 1000  # 80 would hardly be a number of tokens
 _TIMES = {"k": 1000, "m": 1_000_000}
 

@@ -8,9 +8,8 @@ those: one that can't be written isn't.
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +19,7 @@ from bridge.base.files import LEFTOVER, keep_private, make_private
 from bridge.base.json_files import delete, read_object, usable, write_json
 from bridge.base.process import leftovers
 from bridge.base.process.table import Identity, alive, identify
+from bridge.base.records import dataclass
 from bridge.base.resources import state_folder
 from bridge.errors import BridgeError
 from bridge.loop.engine.turn_records import NOTHING, SESSIONS, Spent
@@ -208,7 +208,7 @@ def begin_run(
     """
     me = identify()
     run = RunRecord(
-        run_id=f"{int(now)}-{secrets.token_hex(4)}",
+        run_id=f"{int(now)}-{os.urandom(4).hex()}",
         **me._asdict(),
         since=now,
         command=" ".join(command)[:500],

@@ -6,11 +6,13 @@ The same for every setup; how many of them are enough is a matter of its :class:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli, login_step
 from bridge.base.git.work import WorkDetector
+from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural
 from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.turn.progress import last_sentence
@@ -50,8 +52,8 @@ _MUTE = 2
 """How many times as often a failure has to come that says nothing: it may have been another one each time."""
 
 _GIVEN_UP = ("max_iterations", "consecutive_failures")
-_BLOCK = re.compile(r"-*RALPH_STATUS-*.*", re.DOTALL)
-_SENTENCES = re.compile(r"(?<=[.!?\u2026])[*_\"')]*\s+|\n+|(?<=[\u3002\uff01\uff1f])")
+_BLOCK = lazy(r"-*RALPH_STATUS-*.*", re.DOTALL)
+_SENTENCES = lazy(r"(?<=[.!?\u2026])[*_\"')]*\s+|\n+|(?<=[\u3002\uff01\uff1f])")
 _AROUND = " \t*_>#-\"'`()"
 _LOOKED_AT = 4096
 _WORDS = 200

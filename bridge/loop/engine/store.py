@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import json_files, timestamps
 from bridge.base.files import make_folder, usable
+from bridge.base.records import dataclass
 from bridge.loop.engine.events import (
     CrewStands,
     DenialHelp,

@@ -7,11 +7,12 @@ setup's own files say is always about the loop's own tool.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from bridge.base import timestamps
 from bridge.base.amounts import amount, whole
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural, usd
 from bridge.loop.engine.loop_settings import Reserves
 from bridge.loop.engine.outcome import Outcome

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from bridge.base import timestamps
 from bridge.base.json_ready import members
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
@@ -14,6 +14,7 @@ from bridge.base.files import open_file, read_lines
 from bridge.base.git.repository import find_repository
 from bridge.base.git.tree import parse_numstat
 from bridge.base.json_files import usable
+from bridge.base.records import dataclass
 from bridge.loop.engine import turn_records as loop_records
 from bridge.loop.engine.lock import standing
 from bridge.loop.engine.turn_records import RESULTS, Totals, TurnRecord, totals_of

@@ -9,7 +9,7 @@ import pwd
 import re
 import shutil
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.base.clis import find_cli, known_clis
 from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.git.immune import git_settings
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox import configured_commands, sessions, temporary
 from bridge.loop.sandbox.box_policy import Policy
@@ -119,7 +120,7 @@ def compose(
     user: Mapping[str, str] | None = None,
     protected: Iterable[str] = (),
     signs: Iterable[str] = (),
-    git: Git = Git(),
+    git: Git = Git(),  # noqa: B008 - nothing of it changes
 ) -> Contents:
     """Say what a turn in a project is to find.
 

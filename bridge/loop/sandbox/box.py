@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.base.git.immune import program
 from bridge.base.process.ask import ask
+from bridge.base.records import dataclass
 from bridge.base.wording import plural
 from bridge.errors import BridgeError, SandboxUnavailable
 from bridge.loop.sandbox import configured_commands, gitconfig

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from bridge.base.files import ANYWHERE, read_bytes, usable
+from bridge.base.records import dataclass
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox.box_policy import PROVIDERS, Provider
@@ -134,6 +134,8 @@ def configured(path: Path, section: str) -> dict[str, Any]:
     """
     if not path.exists():
         return {}
+    import tomllib  # two milliseconds, and few have such a file
+
     with usable(f"the configuration {path}"):
         text = read_bytes(path, 1024 * 1024, root=ANYWHERE).decode("utf-8", "replace")
     try:

@@ -6,10 +6,11 @@ Nothing of it is believed: ids are ids, names are judged, and the objects are a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 
 if TYPE_CHECKING:

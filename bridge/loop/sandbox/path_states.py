@@ -7,10 +7,11 @@ import hashlib
 import os
 import shutil
 import stat
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import make_folder, open_file, read_bytes, symlink, usable, write_atomic
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

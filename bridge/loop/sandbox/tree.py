@@ -6,10 +6,11 @@ import os
 import shutil
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.process.ask import ask
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import ProjectUnusable
 from bridge.loop.sandbox.trusted_names import found_behind

@@ -8,11 +8,12 @@ here: that is the agent's to write. Pure.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import known_clis
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

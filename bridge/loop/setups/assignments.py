@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.loop.setups.shell_words import ONLY_BASH, Parameter, ShellSyntaxError, Text, Unknown, Word, WordReader
 
 if TYPE_CHECKING:
@@ -20,26 +22,26 @@ LARGEST = 1_000_000
 """Characters that the values of a file may come to, and its text."""
 MOST_LINES = 20_000
 
-_ASSIGNS = re.compile(r"([A-Za-z_]\w*)(\[[^]\s]*\])?(\+?)=", re.ASCII)
-_GAP = re.compile(r"(?:[ \t]|\\\n)*")
-_BETWEEN = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)*")
-_LINE = re.compile(r"[^\n]*")
+_ASSIGNS = lazy(r"([A-Za-z_]\w*)(\[[^]\s]*\])?(\+?)=", re.ASCII)
+_GAP = lazy(r"(?:[ \t]|\\\n)*")
+_BETWEEN = lazy(r"(?:[ \t\n]|\\\n|#[^\n]*)*")
+_LINE = lazy(r"[^\n]*")
 _ENDS = frozenset({"", *"\n#;&|<>()"})
-_OPERATORS = re.compile(r"&&|\|\||\([ \t]*\)|;[;&]?|[&|<>()]+")
-_ASSIGNS_SOMEWHERE = re.compile(r"(?:^|[\s;&|({])([A-Za-z_]\w*)(?:\[[^]\s]*\])?\+?=(\S*)", re.ASCII | re.MULTILINE)
-_TILDE = re.compile(r"(^|:)~([^/:]*)(?=([/:]?))")
-_USER = re.compile(r"[\w.+-]+")
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_BRACES = re.compile(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
-_OPTION = re.compile(r"[-+][A-Za-z]+|--")
+_OPERATORS = lazy(r"&&|\|\||\([ \t]*\)|;[;&]?|[&|<>()]+")
+_ASSIGNS_SOMEWHERE = lazy(r"(?:^|[\s;&|({])([A-Za-z_]\w*)(?:\[[^]\s]*\])?\+?=(\S*)", re.ASCII | re.MULTILINE)
+_TILDE = lazy(r"(^|:)~([^/:]*)(?=([/:]?))")
+_USER = lazy(r"[\w.+-]+")
+_NAME = lazy(r"[A-Za-z_]\w*", re.ASCII)
+_BRACES = lazy(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
+_OPTION = lazy(r"[-+][A-Za-z]+|--")
 _DECLARES = frozenset({"export", "readonly", "declare", "typeset"})
-_OF_THE_SHELL = re.compile(
+_OF_THE_SHELL = lazy(
     r"BASH\w*|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH\w+|E?UID|PPID|SHLVL|GROUPS|FUNCNAME|DIRSTACK|PIPESTATUS|HISTCMD|_"
     r"|OPTIND|OPTERR|IFS|PS4|SHELLOPTS"
 )
 _UNLESS_SET = frozenset({"PATH", "PWD", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "SHELL", "TERM"})
-_SPLIT = re.compile(r"[\s*?\[]")
-_PATTERN = re.compile(r"[*?\[{]")
+_SPLIT = lazy(r"[\s*?\[]")
+_PATTERN = lazy(r"[*?\[{]")
 _NOTHING = frozenset({"", "none"})
 _PERHAPS = "only bash can tell whether it is assigned"
 _UNQUOTED = "what only bash understands, or a value that wants quotes"

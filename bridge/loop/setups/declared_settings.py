@@ -6,12 +6,12 @@ What a text may be is a :class:`Kind`; where a value comes from is decided by :f
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ def one_of(*names: str, empty: str | None = None, instead: str | None = None) ->
         if not given and empty is not None:
             return empty
         if given not in names:
+            import difflib
+
             same = [name for name in names if name.lower() == given.lower()]
             close = same or difflib.get_close_matches(given, names, 1)
             raise Refused(expected + (f". Did you mean {close[0]}?" if close else ""))

@@ -6,12 +6,13 @@ import math
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from bridge.base.clis import find_cli
+from bridge.base.records import dataclass
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox.box_settings import NAME, config_file, configured

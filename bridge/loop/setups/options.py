@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.base.options import UNITS, in_units
+from bridge.base.records import dataclass
 from bridge.base.resources import as_given, os_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import VARIABLES, Caps

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.files import stays_inside
+from bridge.base.records import dataclass
 from bridge.loop.engine.inbox import Inbox
 from bridge.loop.engine.lock import standing
 from bridge.loop.engine.logs import last_words

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:

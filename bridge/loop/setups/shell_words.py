@@ -10,22 +10,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from bridge.base.patterns import lazy
+
 MOST_NESTED = 30
 """Parameters within parameters."""
 ONLY_BASH = "a value that only bash can tell"
 
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_NUMBER = re.compile(r"[0-9]", re.ASCII)
-_BARE = re.compile(r"""[^ \t\n\\'"$`;&|<>()]+""")
-_IN_QUOTES = re.compile(r'[^"\\$`]+')
-_IN_BRACES = re.compile(r"""[^}\\'"$`]+""")
-_KEPT = re.compile(r'(?:[^\\]|\\[$`"\\\n])*+\\')
+_NAME = lazy(r"[A-Za-z_]\w*", re.ASCII)
+_NUMBER = lazy(r"[0-9]", re.ASCII)
+_BARE = lazy(r"""[^ \t\n\\'"$`;&|<>()]+""")
+_IN_QUOTES = lazy(r'[^"\\$`]+')
+_IN_BRACES = lazy(r"""[^}\\'"$`]+""")
+_KEPT = lazy(r'(?:[^\\]|\\[$`"\\\n])*+\\')
 """A backslash that stands for itself in double quotes, unless they stand in others."""
-_PARAMETER = re.compile(r"\$\{([A-Za-z_]\w*|[0-9]{1,9})(?:\[([@*]|[0-9]{1,9})\])?(?=(:?[-=+?])?)", re.ASCII)
-_SUBSTITUTION = re.compile(r"""\\.|'[^']*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[()]""", re.DOTALL)
-_BACKTICKS = re.compile(r"`[^`\\]*+(?:\\.[^`\\]*+)*+`", re.DOTALL)
-_ANSI_STRING = re.compile(r"\$'([^'\\]*+(?:\\.[^'\\]*+)*+)'", re.DOTALL)
-_ANSI = re.compile(
+_PARAMETER = lazy(r"\$\{([A-Za-z_]\w*|[0-9]{1,9})(?:\[([@*]|[0-9]{1,9})\])?(?=(:?[-=+?])?)", re.ASCII)
+_SUBSTITUTION = lazy(r"""\\.|'[^']*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[()]""", re.DOTALL)
+_BACKTICKS = lazy(r"`[^`\\]*+(?:\\.[^`\\]*+)*+`", re.DOTALL)
+_ANSI_STRING = lazy(r"\$'([^'\\]*+(?:\\.[^'\\]*+)*+)'", re.DOTALL)
+_ANSI = lazy(
     rb"\\(?:x(?P<x>[0-9a-fA-F]{1,2})|u(?P<u>[0-9a-fA-F]{1,4})|U(?P<U>[0-9a-fA-F]{1,8})|(?P<o>[0-7]{1,3})"
     rb"|c(?P<c>[^\\])|(?P<sign>.))",
     re.DOTALL,

@@ -6,10 +6,10 @@ change the repository.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.json_files import as_array, as_object, parse_json
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError
 from bridge.loop.swarm.pulls import pull_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import delete_folder
 from bridge.base.json_files import read_object
+from bridge.base.records import dataclass
 from bridge.base.wording import plural
 from bridge.errors import BridgeError
 from bridge.loop.engine.lock import standing

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.caps import REASONS as CAPS
 from bridge.loop.engine.events import LoopEvent
 from bridge.loop.swarm.status import next_step, unfit

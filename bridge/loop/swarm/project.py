@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.base.git.repository import Files, find_repository
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.loops import kind_of
 from bridge.loop.sandbox.admitted import OF_SWARMS

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
+from bridge.base.records import dataclass
 from bridge.base.wording import duration, one_line, plural
 from bridge.loop.engine.turn_records import totals_of
 from bridge.loop.report.run_facts import UNKNOWN, money, tokens

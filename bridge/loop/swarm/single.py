@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.amounts import known_sum
 from bridge.base.files import make_folder, usable
 from bridge.base.json_files import delete
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError, ProjectBusy
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.base.amounts import amount, known_sum, whole
 from bridge.base.files import append_durably, lenient, read_bytes, usable
 from bridge.base.json_files import delete, to_json, write_text
+from bridge.base.records import dataclass
 from bridge.loop.tasks.task import Task
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base.files import make_folder, read_bytes, symlink, write_atomic
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.swarm.folder import asked_to_stop
 from bridge.loop.swarm.project import folder_name

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import plan_items, unescaped, with_only, with_ticks
 from bridge.loop.tasks.task import NothingOpen, Task, check, new_id, one_line

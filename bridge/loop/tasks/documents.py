@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, islice, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, make_folder, move, read_bytes, usable, write_atomic
 from bridge.base.json_files import read_object, read_text
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import plan_items
 from bridge.loop.tasks.encodings import decoded, encoded

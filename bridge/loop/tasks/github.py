@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.json_files import as_array, as_object, parse_json
 from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import ConfigurationError
 from bridge.loop.tasks.foreign_text import quoted, seen, without_code

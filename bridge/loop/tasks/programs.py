@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.git.immune import outside, path_outside
 from bridge.base.json_files import as_object, parse_json
 from bridge.base.process.ask import TOO_LONG, TOO_MUCH, Ran, ask
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import SourceUnavailable
 

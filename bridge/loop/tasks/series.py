@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import delete, delete_folder, make_folder, usable, write_atomic
 from bridge.base.git.repository import find_repository
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError
 from bridge.loop.engine.caps import REASONS

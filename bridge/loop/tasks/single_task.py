@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.policy import NOT_DONE, Verdict
 from bridge.loop.setups import kinds

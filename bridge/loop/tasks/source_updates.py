@@ -7,9 +7,9 @@ was sent and not put down is found by the mark in its first line: a source looks
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from bridge.base.records import dataclass
 from bridge.base.wording import duration, one_line, usd
 from bridge.errors import BridgeError
 

@@ -7,12 +7,13 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from bridge.base import wording
 from bridge.base.files import ANYWHERE, read_bytes, usable
+from bridge.base.records import dataclass
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
 from bridge.loop.tasks.encodings import decoded

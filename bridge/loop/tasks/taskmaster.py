@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.base.json_files import read_object
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.prompted.task_lists import Node, kind_of, parse, wrong
 from bridge.loop.tasks.plans import FileOfTasks

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.amounts import amount, whole
 from bridge.base.json_files import as_array, as_object, read_object
+from bridge.base.records import dataclass
 from bridge.loop.engine.store import TASKS
 
 if TYPE_CHECKING:

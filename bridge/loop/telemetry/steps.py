@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.base.clis import cli_of_script, find_cli
+from bridge.base.records import dataclass
 from bridge.loop.engine.events import (
     CheckEnded,
     CheckStarted,

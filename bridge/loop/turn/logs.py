@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import shutil
@@ -238,6 +237,8 @@ def _shown(size: int) -> str:
 def _compressed(path: Path) -> Path:
     if path.suffix == ".gz" or not path.stat().st_size:
         return path
+    import gzip
+
     target = path.with_name(f"{path.name}.gz")
     part = path.with_name(f".{path.name}.gzipping.tmp")  # as bridge.base.files names its own, for those who sweep
     with open_file(path) as source, open_file(part, "wb") as target_file:

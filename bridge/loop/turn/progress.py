@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.base.patterns import lazy
 from bridge.base.wording import one_line
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _LENGTH = 80
 _HINTS = (b'"tool', b"command_execution", b"file_change", b"mcp_tool_call", b"web_search")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
+_SENTENCE = lazy(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
 _IDS = ("tool_use_id", "call_id", "callID", "toolCallId", "tool_id", "id")
 _OVER = ("completed", "failed", "declined", "error", "success")
 _ENDS = ("tool_result", "content_end")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bridge.base.files import open_file
 from bridge.base.json_ready import members
 from bridge.base.process.leftovers import MARK
 from bridge.base.process.program import Graces
+from bridge.base.records import dataclass
 from bridge.loop.turn.logs import TURN_LOG_BYTES
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.base.patterns import lazy
 from bridge.errors import BridgeError, ScriptInvalid
 from bridge.scripts.contract import agent_contract, driver_contract
 from bridge.shell import script
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     ScriptKind = Literal["driver", "agent", "provider"]
 
-_DEFINED = re.compile(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_[\w-]+)[ \t]*\([ \t]*\)", re.MULTILINE)
-_PROVIDERS = re.compile(r"agent_(.+)_(?:build_command|detect_format|normalize_response|has_capability)")
+_DEFINED = lazy(rb"^[ \t]*(?:function[ \t]+)?((?:driver|agent)_[\w-]+)[ \t]*\([ \t]*\)", re.MULTILINE)
+_PROVIDERS = lazy(r"agent_(.+)_(?:build_command|detect_format|normalize_response|has_capability)")
 
 
 def names_in(source: bytes) -> frozenset[str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from bridge.base.records import dataclass
 from bridge.base.wording import plural
 from bridge.verify.reports.people import cell
 

@@ -7,11 +7,11 @@ import json
 import os
 import re
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.process.program import Graces, Program
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.scripts.help_text import plain
 from bridge.verify.drift.report import DriftFinding, failed, passed

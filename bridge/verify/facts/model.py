@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
+
+from bridge.base.records import dataclass
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

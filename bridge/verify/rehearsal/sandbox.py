@@ -21,11 +21,12 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.process.table import command_of
+from bridge.base.records import dataclass
 from bridge.errors import SandboxUnavailable
 from bridge.verify.rehearsal.homes import PORT
 from bridge.verify.rehearsal.scenario import ModelTurn, as_data, turns_of

@@ -6,9 +6,10 @@ one again and again; a request without tools, for a title say, gets a word and u
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:

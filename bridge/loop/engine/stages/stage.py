@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.events import LoopEvent
 from bridge.loop.engine.outcome import Outcome
 

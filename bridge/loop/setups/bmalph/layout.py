@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.dot_ralph.folder import RC
 from bridge.loop.setups.dot_ralph.owner import BMALPH, frankbria, other_system, there

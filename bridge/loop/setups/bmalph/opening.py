@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.git.repository import Repository
 from bridge.base.process.ask import NOT_STARTED, TOO_LONG
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, ProjectCodeNotRun
 from bridge.loop.setups.bmalph import layout
 from bridge.loop.setups.bmalph.policy import BmalphPolicy, BmalphState

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.base.files import read_bytes
 from bridge.base.process.ask import NOT_STARTED, TOO_LONG
+from bridge.base.records import dataclass
 from bridge.loop.engine.gates import check as run_check
 from bridge.scripts.stream.analysis import iso
 

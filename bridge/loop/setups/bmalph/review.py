@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import read_bytes
 from bridge.base.process.ask import NOT_STARTED, TOO_LONG
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError
 from bridge.loop.engine.events import LoopEvent, Notice, ReviewEnded, ReviewStarted
 from bridge.loop.engine.plan import whole_characters

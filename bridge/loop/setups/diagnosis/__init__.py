@@ -7,9 +7,9 @@ A setup brings its own checks (``bmalph/doctor``, ``ralph_loop/doctor``); those 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, Protocol, TypeVar
 
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, ProjectCodeNotRun
 from bridge.shell import consent
 

@@ -7,11 +7,12 @@ count; and what was only ever documented, a decline of output.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.scripts.stream.analysis import iso
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.amounts import whole
 from bridge.base.json_files import as_object, parse_json, read_text
+from bridge.base.records import dataclass
 from bridge.loop.engine.events import IterationEnded, IterationStarted, LoopEnded, LoopEvent, TurnPrepared
 from bridge.loop.engine.store import LEAVE
 from bridge.loop.setups.dot_ralph.breaker import Breaker, Circuit

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.setups.declared_settings import (
     COUNT,
     POSITIVE,

@@ -7,8 +7,9 @@ it is complete, once, doesn't end anything; the second one does. A plan with eve
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from bridge.loop.engine.plan import Plan
@@ -24,6 +25,9 @@ _DONE_SIGNALS = 2
 _SAFETY_LIMIT = 5
 _COMPLETE_INDICATORS = 2
 _WINDOW = 5
+
+
+ARRAYS = ("test_only_loops", "done_signals", "completion_indicators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,12 @@ def read_signals(text: str | bytes | None) -> ExitSignals:
         found = None
     if not isinstance(found, dict):
         return ExitSignals()
-    return ExitSignals(*(_loops(found.get(name)) for name in ExitSignals.__slots__))
+    return ExitSignals(*(_loops(found.get(name)) for name in ARRAYS))
 
 
 def write_signals(signals: ExitSignals) -> str:
     """Write ``.exit_signals``: documented order, two blanks a level, a newline."""
-    arrays = {name: list(getattr(signals, name)) for name in ExitSignals.__slots__}
+    arrays = {name: list(getattr(signals, name)) for name in ARRAYS}
     return json.dumps(arrays, indent=2) + "\n"
 
 

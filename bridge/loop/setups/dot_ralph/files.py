@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.files import delete
 from bridge.base.json_files import read_number, read_object, read_text, usable
+from bridge.base.records import dataclass
 from bridge.loop.engine.run_record import read_run
 from bridge.loop.setups.dot_ralph.exits import ExitSignals, read_signals
 

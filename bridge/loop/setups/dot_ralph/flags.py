@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.records import dataclass
 from bridge.loop.setups.declared_settings import GivenOption
 from bridge.loop.setups.further_tools import OPTIONS as CREW
 from bridge.loop.setups.gate_options import OPTIONS as GATES

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.files import ANYWHERE, confine
 from bridge.base.json_files import read_text
+from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import Plan, parse_plan
 
@@ -135,7 +136,7 @@ STATE_FILES = (
 )
 """What a loop writes under its folder, as patterns for ``.gitignore``."""
 
-_OWN = re.compile(
+_OWN = lazy(
     r"(?:status\.json|progress\.json|live\.log|ralph\.log|logs/.*"
     r"|\.call_count|\.last_reset|\.exit_signals|\.response_analysis|\.circuit_breaker_(?:state|history)"
     r"|\.ralph_session(?:_history)?|\.claude_session_id|\.loop_start_sha|\.loop_diff_summary|\.last_output_length"
@@ -158,7 +159,7 @@ _PROTECTED = (
     *("ralph_loop.sh", "ralph_import.sh", "ralph_monitor.sh", "lib", "drivers", "agents"),
 )
 _PROTECTED_BESIDE = ("PROMPT.md", RC, "drivers", "agents", "ralph/drivers", "bmalph/config.json")
-_ROOT_TEMPORARY = re.compile(r"\.response_analyzer\.\w+")
+_ROOT_TEMPORARY = lazy(r"\.response_analyzer\.\w+")
 
 
 def own_files(folder: Folder) -> Files:

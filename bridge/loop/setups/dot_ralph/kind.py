@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.records import dataclass
 from bridge.loop.setups.dot_ralph import folder
 from bridge.loop.setups.setup_kind import Overview, Rows, Setup, SetupKind
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge.base import timestamps
+from bridge.base.records import dataclass
 from bridge.base.wording import plural
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import GO_ON, Decision, Moment, PlanPolicy, Verdict, but_open, plan_done

@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.base.files import read_bytes
+from bridge.base.patterns import lazy
 from bridge.errors import ProjectUnusable
 from bridge.loop.setups.assignments import LARGEST, read_assignments
 from bridge.loop.setups.declared_settings import Rc, RcEntry, Remark
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 
 _BLANKS = " \t\r\v\f"
 _QUOTES = "\"'"
-_LINE = re.compile(r"(export[ \t]+)?([A-Z0-9_]+)=(.*)")
-_DEFAULTING = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):-([^}$]*)\}")
-_QUOTED = re.compile(r"""("[^"]*"|'[^']*')[ \t]+#.*""")
-_COMMENTED = re.compile(r"([^\"'#][^#]*?|)[ \t]+#.*")
-_EXPANSION = re.compile(r"\$[A-Za-z_{(0-9?$!#@*]|^~/")
+_LINE = lazy(r"(export[ \t]+)?([A-Z0-9_]+)=(.*)")
+_DEFAULTING = lazy(r"\$\{([A-Za-z_][A-Za-z0-9_]*):-([^}$]*)\}")
+_QUOTED = lazy(r"""("[^"]*"|'[^']*')[ \t]+#.*""")
+_COMMENTED = lazy(r"([^\"'#][^#]*?|)[ \t]+#.*")
+_EXPANSION = lazy(r"\$[A-Za-z_{(0-9?$!#@*]|^~/")
 _OPENERS = ("if", "case", "for", "while", "until", "select", "function", "{")
 _COMMANDS = frozenset({"TEST_COMMAND", "QUALITY_GATES"})  # bash gets these, and expands what is in them
 _BY_OTHER_NAMES = {key.name: key.in_file for key in KEYS if key.in_file and key.name != key.in_file}

@@ -6,11 +6,11 @@ import json
 import os
 import random
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import timestamps
 from bridge.base.json_files import as_array, as_object, parse_json, read_text
+from bridge.base.records import dataclass
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, LoopInterrupted, RunOpened, TurnPrepared
 from bridge.loop.engine.store import LEAVE
 from bridge.scripts.session_id import validate_session_id

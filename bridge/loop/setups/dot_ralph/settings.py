@@ -10,12 +10,12 @@ CLAUDE_PERMISSION_MODE. Without any PLATFORM_DRIVER, ``bmalph/config.json`` name
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.clis import shipped_drivers
 from bridge.base.files import read_bytes
+from bridge.base.records import dataclass
 from bridge.errors import ProjectUnusable
 from bridge.loop.setups.declared_settings import (
     POSITIVE,

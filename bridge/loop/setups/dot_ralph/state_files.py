@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bridge.base import timestamps
 from bridge.base.json_files import as_object, parse_json, to_json
+from bridge.base.records import dataclass
 from bridge.loop.engine.events import (
     IterationEnded,
     IterationStarted,
@@ -23,7 +23,7 @@ from bridge.loop.engine.policy import LIMITS
 from bridge.loop.engine.store import LEAVE, StateFile, Store
 from bridge.loop.setups.dot_ralph import breaker_files, files, session_files
 from bridge.loop.setups.dot_ralph.breaker_files import BreakerSet
-from bridge.loop.setups.dot_ralph.exits import ExitSignals, read_signals, write_signals
+from bridge.loop.setups.dot_ralph.exits import ARRAYS, read_signals, write_signals
 from bridge.loop.setups.dot_ralph.session_files import SessionReset, loop_of, reset_reason
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ StatusWord = Literal["running", "halted", "stopped", "completed", "success", "gr
 
 STATUS_WORDS = frozenset(get_args(StatusWord))
 SPINNER = ("⠋", "⠙", "⠹", "⠸")
-NO_SIGNALS = to_json({name: [] for name in ExitSignals.__slots__}, compact=True) + "\n"
+NO_SIGNALS = to_json({name: [] for name in ARRAYS}, compact=True) + "\n"
 _ENDS = (IterationEnded, LoopEnded, LoopInterrupted)
 _EVERY = 60.0
 """Seconds between two writes of status.json while the loop waits: a sign of life, no more."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bridge.base.process.argv import resolve as find_program
 from bridge.base.process.table import ancestors, command_of, running_in
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, ProjectBusy, ProjectCodeNotRun
 from bridge.loop.sandbox.box_settings import users_word
 from bridge.loop.setups.declared_settings import GivenOption

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.setups.dot_ralph.breaker import LoopEvidence

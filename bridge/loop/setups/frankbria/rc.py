@@ -9,11 +9,12 @@ can do without.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from bridge.base.files import usable
 from bridge.base.process.ask import TOO_LONG, ask
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.assignments import read_assignments
 from bridge.loop.setups.declared_settings import RcEntry

@@ -8,9 +8,10 @@ A variable that is set and empty is as if it were not set.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.setups.declared_settings import (
     COUNT,
     POSITIVE,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError
 from bridge.loop.setups import PLAIN

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base import resources
 from bridge.base.clis import DEFAULT_DRIVER, known_clis
+from bridge.base.records import dataclass
 from bridge.base.wording import plural
 from bridge.errors import BridgeError
 from bridge.loop.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, passed, warned

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import Decision, PlanPolicy, Verdict, but_open, found_nothing
 from bridge.loop.engine.state import LoopState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, stays_inside
 from bridge.base.json_files import read_text
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.setups import standin
 from bridge.loop.setups.prompted.files import own_script

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.loop_settings import night, numbers
 from bridge.loop.setups.plain.settings import FILES, loop_settings

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import yaml_bounds
+from bridge.base.patterns import lazy
+from bridge.base.records import dataclass
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import FENCE, Plan, with_ticks
@@ -39,16 +41,16 @@ _NEEDS = ("dependsOn", "depends_on", "dependencies", "blockedBy", "blocked_by")
 _WORDS = {"critical": 0.0, "highest": 0.0, "high": 1.0, "medium": 2.0, "normal": 2.0, "low": 3.0, "lowest": 4.0}
 LAST = 1e9
 """Priority of an entry that has none: behind all others, in the order of the file."""
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_JSON = re.compile(r"[\ufeff \t\r\n]*(?:\{(?![%{])|\[[ \t\r\n]*(?:[{\"]|(?:\][ \t\r\n]*)?\Z))")
+_TOKEN = lazy(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_JSON = lazy(r"[\ufeff \t\r\n]*(?:\{(?![%{])|\[[ \t\r\n]*(?:[{\"]|(?:\][ \t\r\n]*)?\Z))")
 # A list below one of the keys; Markdown may have such a line, too, but boxes or nothing below it.
-_YAML = re.compile(
+_YAML = lazy(
     rf"^(?:{'|'.join(LISTS)})[ \t]*:[ \t]*"
     r"(?:\[|(?:#.*)?(?:\r?\n[ \t]*(?:#.*)?)*?\r?\n[ \t]*-(?![ \t]+\[[ xX]\])[ \t\r\n])",
     re.MULTILINE,
 )
 # What has to be escaped, so that both JSON and YAML can be read, and people can, too.
-_UNSAFE = re.compile(r"[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_UNSAFE = lazy(r"[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _DEEPEST = 60
 
 

@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.process.secrets import without_secrets
+from bridge.base.records import dataclass
 from bridge.errors import SessionRefused
 from bridge.loop.setups import standin
 

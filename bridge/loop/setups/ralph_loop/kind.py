@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, confine, read_bytes, stays_inside
+from bridge.base.patterns import lazy
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.setups.setup_kind import Installation, Older, PlanKind, Setup, SetupKind, newest, written
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 
 NAME = "ralph-loop"
-_AGENT = re.compile(rb"^[ \t]*(?:export[ \t]+|declare[ \t]+-x[ \t]+)?AGENT=", re.MULTILINE)
-_INVOKE = re.compile(rb"^[ \t]*(?:function[ \t]+)?agent_invoke\b", re.MULTILINE)
+_AGENT = lazy(rb"^[ \t]*(?:export[ \t]+|declare[ \t]+-x[ \t]+)?AGENT=", re.MULTILINE)
+_INVOKE = lazy(rb"^[ \t]*(?:function[ \t]+)?agent_invoke\b", re.MULTILINE)
 
 
 def detect(folder: Path) -> Setup | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.files import make_folder, usable
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, HookExited, SessionRefused
 from bridge.loop.engine.events import HookText, LoopEnded
 from bridge.loop.engine.loop_settings import night

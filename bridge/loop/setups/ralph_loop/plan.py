@@ -8,10 +8,11 @@ setup's own filter script prints.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.setups import setup_kind
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import GO_ON, Decision, Verdict, back_off, limit_decision, limit_wait
 from bridge.loop.engine.state import LoopState

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
+from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
 from bridge.loop.setups.assignments import read_assignments

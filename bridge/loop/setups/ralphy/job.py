@@ -6,11 +6,12 @@ import hashlib
 import textwrap
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from bridge.base.files import append_durably, read_bytes, usable
 from bridge.base.git.repository import find_repository
+from bridge.base.records import dataclass
 from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable
 from bridge.loop.setups.prompted.job import Job, Refused
 from bridge.loop.setups.ralphy.config import is_named, read_config

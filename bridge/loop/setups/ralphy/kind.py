@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bridge.base.patterns import lazy
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.prompted.files import setup_at
 from bridge.loop.setups.prompted.kind import OPTIONS, prompted_kind
@@ -23,7 +24,7 @@ CONFIG, PROGRESS = ".ralphy/config.yaml", ".ralphy/progress.txt"
 _LISTS = ("PRD.md", "prd.md", "tasks.yaml", "tasks.yml", "tasks.json")
 LISTS = (*_LISTS, *(f".ralphy/{name}" for name in _LISTS))
 """Where the tasks may stand, unless they are named: the first that is there counts."""
-BOX = re.compile(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+BOX = lazy(r"^- \[([ xX])\][ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
 """What the original takes for a task in Markdown: no other bullet, none that is indented."""
 
 

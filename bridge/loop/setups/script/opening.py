@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, descriptor, usable
 from bridge.base.json_files import read_text
+from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.loop.engine.loop_settings import night
 from bridge.loop.engine.policy import Limits

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.clis import find_cli, program_of_package
+from bridge.base.records import dataclass
 from bridge.loop.setups.script.calls import BOXES
 from bridge.loop.setups.script.tree import LOOPS, Tree, above, line_of, words_of
 from bridge.loop.setups.shell_words import Text, parse_parameter

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, read_bytes, usable
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

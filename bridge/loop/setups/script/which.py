@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.clis import find_cli
 from bridge.base.files import ANYWHERE, read_bytes, stays_inside
+from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ConfigurationError

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
+from bridge.base.patterns import lazy
 from bridge.loop.setups.prompted.files import own_script, setup_at
 from bridge.loop.setups.prompted.kind import prompted_kind
 from bridge.loop.setups.prompted.task_lists import alone, planned, with_done
@@ -22,7 +23,7 @@ PLACES = ("scripts/ralph", "ralph", ".ralph", "tools/ralph", ".agents/ralph", ""
 LAST_BRANCH, ARCHIVE = ".last-branch", "archive"
 PROMPTS = ("prompt.md", "CLAUDE.md")
 _BESIDE = (PRD, *PROMPTS)
-_FED = re.compile(r"(?<![\w@.-])(\w*prompt\w*\.md|CLAUDE\.md)\b", re.IGNORECASE)
+_FED = lazy(r"(?<![\w@.-])(\w*prompt\w*\.md|CLAUDE\.md)\b", re.IGNORECASE)
 
 
 def detect(folder: Path) -> Setup | None:

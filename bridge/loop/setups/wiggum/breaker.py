@@ -7,13 +7,14 @@ and a reset that leads to HALF.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from bridge.base.files import to_bytes
+from bridge.base.records import dataclass
 from bridge.base.timestamps import parse_iso
 
 Reaction = Literal["off", "warn", "stop"]

@@ -9,10 +9,10 @@ passed by unasked.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, ProjectUnusable
 
 if TYPE_CHECKING:

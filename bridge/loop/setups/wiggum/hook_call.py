@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.base.records import dataclass
 from bridge.loop.setups.wiggum.files import Layout
 
 if TYPE_CHECKING:

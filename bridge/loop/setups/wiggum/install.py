@@ -7,11 +7,11 @@ import re
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass
 from importlib.resources import files as packaged
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import delete, make_folder, read_bytes, usable, write_atomic
+from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.wiggum import files
 from bridge.loop.setups.wiggum.json_text import inserted, node_at, parsed, removed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.base.files import make_folder, usable
 from bridge.base.git.work import WorkDetector
 from bridge.base.process.argv import resolve
+from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError, HookError, StateUnreadable
 from bridge.loop.engine.loop_settings import LoopSettings, night

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import GO_ON, Decision, Pauses, Verdict, back_off, limit_decision, limit_wait
 from bridge.loop.engine.state import LoopState

@@ -8,8 +8,8 @@ session's loop isn't touched, and a file that can't be read is left where it is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from bridge.base.records import dataclass
 from bridge.errors import StateUnreadable
 from bridge.scripts.stream.status import find_promise
 

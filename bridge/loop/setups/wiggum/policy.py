@@ -6,10 +6,11 @@ the last turn is finished.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural
 from bridge.loop.setups.wiggum import breaker as breakers
 from bridge.loop.setups.wiggum.breaker import Trip, timestamp

@@ -8,9 +8,9 @@ the text behind a colon in the heading's line. Agents mix them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from bridge.base.records import dataclass
 from bridge.loop.engine.plan import WIDE_BOX, without_examples
 
 _HEADING = re.compile(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base.files import ANYWHERE, make_folder, usable, write_atomic
+from bridge.base.records import dataclass
 from bridge.base.wording import plural
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.loop.setups.projects import project_lock

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from bridge.base.amounts import amount, whole
+from bridge.base.records import dataclass
 from bridge.errors import StateUnreadable
 from bridge.loop.setups.wiggum.breaker import Reaction, WiggumBreaker, WiggumBreakerSettings, WiggumCircuit, hash_of
 

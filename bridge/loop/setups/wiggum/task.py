@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files as packaged
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, make_folder, to_bytes, usable, write_atomic
+from bridge.base.records import dataclass
 from bridge.errors import LoopRefused
 from bridge.loop.setups.wiggum import files
 from bridge.loop.setups.wiggum.state import PROMISE, EnvironmentDefaults
@@ -62,7 +62,7 @@ class StartRequest:
     breaker_settings: WiggumBreakerSettings | None = None
     checkpoints: Checkpointing | None = None
     tool: str | None = None
-    environment: EnvironmentDefaults = EnvironmentDefaults()  # noqa: RUF009
+    environment: EnvironmentDefaults = EnvironmentDefaults()
     session_id: str | None = None  # the session that asks
     resume: bool = False  # go on with whatever state there is
     fresh: bool = False  # begin anew, whatever state there is

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.git.repository import Look
 from bridge.base.process.ask import ask
+from bridge.base.records import dataclass
 from bridge.loop.setups.wiggum import checkpoints, files, progress
 from bridge.loop.setups.wiggum.breaker import timestamp
 from bridge.loop.setups.wiggum.policy import Ending, TurnFacts, all_done, closed, decide, with_items

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from bridge.base.records import dataclass
 from bridge.scripts.stream.events.base import AMOUNTS, NO_USAGE, UNKNOWN_SIZE, ContextSize, Usage
 
 LimitKind = Literal["five_hour", "weekly", "rate", "usage"]

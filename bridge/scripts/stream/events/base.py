@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bridge.base.amounts import amount, total
 from bridge.base.clis import window_of
+from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.records import dataclass
 from bridge.scripts.stream.filters.shelltext import NotUnderstood
 from bridge.scripts.stream.jq import HOST_WORDS, STRING_OR_COMMENT
 
