@@ -34,9 +34,9 @@ ROOMS: dict[str, str] = {
 FLOORS = (
     "_version",
     "errors",
-    "base.log", "base.files", "base.amounts", "base.timestamps", "base.patterns", "base.yaml_bounds",
-    "base.wording", "base.json_files", "base.resources", "base.packages", "base.options", "base.json_ready",
-    "base.clis", "base.process", "base.git",
+    "base.records", "base.patterns", "base.log", "base.files", "base.amounts", "base.timestamps",
+    "base.yaml_bounds", "base.wording", "base.json_files", "base.resources", "base.packages", "base.options",
+    "base.json_ready", "base.clis", "base.process", "base.git",
     "shell",
     "scripts.help_text", "scripts.contract", "scripts.stream", "scripts.session_id", "scripts.script",
     "scripts.driver", "scripts.agent", "scripts.provider", "scripts.lookup",

@@ -1,0 +1,130 @@
+"""Dataclasses that are made when the first instance is: nobody can tell them from others."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pickle
+import pkgutil
+import subprocess
+import sys
+import threading
+from dataclasses import field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import bridge
+from bridge.base.records import _Part, dataclass
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: int
+    names: tuple[str, ...] = ()
+    count: ClassVar[int] = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named(Point):
+    name: str = ""
+    others: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Plain:
+    value: int = 1
+
+    def __post_init__(self) -> None:
+        self.value += 1
+
+
+class Below(Plain):
+    def __init__(self) -> None:
+        super().__init__(5)
+
+
+def test_they_are_dataclasses() -> None:
+    assert [each.name for each in dataclasses.fields(Named)] == ["x", "names", "name", "others"]
+    assert repr(Named(1, name="a")) == "Named(x=1, names=(), name='a', others=[])"
+    assert Point(1) == Point(1) != Point(2)
+    assert {Point(1), Point(1, ())} == {Point(1)}
+    assert dataclasses.replace(Point(1), x=2) == Point(2)
+    assert dataclasses.asdict(Named(1)) == {"x": 1, "names": (), "name": "", "others": []}
+    assert Named(1).others is not Named(1).others
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Point(1).x = 2  # type: ignore[misc]
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        Point(1, y=2)  # type: ignore[call-arg]
+    match Point(7):
+        case Point(x):
+            assert x == 7
+
+
+def test_below_one_its_own_beginning_is_called() -> None:
+    assert Below().value == 6
+    assert repr(Below()) == "Below(value=6)"
+
+
+@pytest.mark.parametrize("ask", [dataclasses.fields, dataclasses.is_dataclass, inspect.signature])
+def test_who_asks_for_the_class_gets_it_before_there_is_an_instance(ask: Any) -> None:
+    @dataclass(frozen=True)
+    class Asked:
+        x: int = 3
+
+    assert isinstance(vars(Asked)["__init__"], _Part)
+    assert ask(Asked)
+    assert Asked.__match_args__ == ("x",)
+    assert not any(isinstance(each, _Part) for each in vars(Asked).values())
+
+
+def test_one_that_comes_from_another_process_is_whole() -> None:
+    code = (
+        "import pickle, sys; one, two = (pickle.loads(sys.stdin.buffer.read(%d)) for _ in '12');"
+        "print(one == two, repr(one), hash(one) == hash(two))"
+    )
+    data = pickle.dumps(Point(1, ("a",)))
+    words = [sys.executable, "-c", code % len(data)]
+    done = subprocess.run(words, input=data * 2, capture_output=True, check=True, cwd=ROOT)
+    assert done.stdout.decode() == "True Point(x=1, names=('a',)) True\n"
+
+
+def test_many_threads_make_one_class() -> None:
+    for _ in range(30):
+
+        @dataclass
+        class Shared:
+            x: int = 3
+
+        start = threading.Barrier(4)
+        seen: list[Any] = []
+
+        def make(kind: type = Shared, start: threading.Barrier = start, seen: list[Any] = seen) -> None:
+            start.wait()
+            seen.append(kind())
+
+        threads = [threading.Thread(target=make) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert seen == [Shared()] * 4
+
+
+def test_all_of_ours_can_be_made() -> None:
+    """What is wrong with one would be seen late; so each is made here."""
+    found = 0
+    for module in pkgutil.walk_packages(bridge.__path__, "bridge."):
+        if module.name == "bridge.__main__":
+            continue
+        try:
+            names = vars(importlib.import_module(module.name))
+        except ImportError:
+            continue  # of a package that is optional
+        for each in [each for each in names.values() if isinstance(each, type)]:
+            found += each.__module__ == module.name and dataclasses.is_dataclass(each)
+    assert found > 200
