@@ -14,10 +14,8 @@ import subprocess
 import sys
 import time
 import uuid
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
-
-from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
