@@ -6,7 +6,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from bridge.base.files import ANYWHERE, delete, read_bytes
+from bridge.base.files import delete, read_bytes
+from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError
 
 _LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "config.lock")

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.clis import find_cli, known_clis
-from bridge.base.files import ANYWHERE, read_bytes
+from bridge.base.files import read_bytes
 from bridge.base.git.immune import git_settings
+from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox import configured_commands, sessions, temporary
 from bridge.loop.sandbox.box_policy import Policy

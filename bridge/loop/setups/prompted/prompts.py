@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.base.files import ANYWHERE, read_bytes, usable
+from bridge.base.files import read_bytes, usable
+from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
