@@ -70,7 +70,9 @@ def size() -> str:
     named = re.compile(f"[\"']({'|'.join(sorted(kinds()))})[\"']")
     own = [str(path) for path, text in files.items() if path.parts[:2] != ("loop", "setups") and named.search(text)]
     short, long = sum(n < 60 for n in lines.values()), sum(n > 300 for n in lines.values())
+    largest = max(lines, key=lambda path: lines[path])
     head = f"bridge/: {sum(lines.values()):,} lines in {len(files)} files, {short} below 60 lines, {long} above 300"
+    head += f", the largest {largest} with {lines[largest]}"
     table = "".join(
         f"\n  {room:<12} {count:>7,} lines {number:>4} files" for room, (count, number) in sorted(rooms.items())
     )
