@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.base import files
-from bridge.base.files import append_durably, open_file, read_bytes, write_atomic
-from bridge.base.roots import confine
+from bridge.base.files import append_durably, confine, open_file, read_bytes, write_atomic
 from bridge.errors import ProjectUnusable
 
 if TYPE_CHECKING:

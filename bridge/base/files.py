@@ -15,7 +15,13 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
+from bridge.base.roots import ANYWHERE as ANYWHERE
 from bridge.base.roots import TRIES, AnyPath, located
+from bridge.base.roots import close as close
+from bridge.base.roots import confine as confine
+from bridge.base.roots import root_of_output as root_of_output
+from bridge.base.roots import script_root as script_root
+from bridge.base.roots import stays_inside as stays_inside
 from bridge.errors import ProjectUnusable
 
 if TYPE_CHECKING:

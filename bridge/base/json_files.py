@@ -23,7 +23,7 @@ def read_text(path: Path, *, root: str | None = None) -> str | None:
 
     Args:
         path: the file.
-        root: what no link may lead out of; None: see :func:`bridge.base.roots.confine`.
+        root: what no link may lead out of; None: see :func:`bridge.base.files.confine`.
 
     Raises:
         ProjectUnusable: it can't be read, is no regular file, or a link leads out of there.

@@ -1,7 +1,7 @@
 """Folders that no link leads out of: a path below one is walked by descriptors, component by component.
 
-A link that leads out is refused, one that stays inside is followed. See :func:`confine`; who opens, replaces and
-deletes files by this is :mod:`bridge.base.files`.
+A link that leads out is refused, one that stays inside is followed. See :func:`confine`. The door to this is
+:mod:`bridge.base.files`, which opens, replaces and deletes files by it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bridge.base.files import usable, write_atomic
-from bridge.base.roots import root_of_output
+from bridge.base.files import root_of_output, usable, write_atomic
 from bridge.errors import ConfigurationError
 
 

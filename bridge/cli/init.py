@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from bridge.base.files import make_folder, usable, write_atomic
-from bridge.base.roots import confine
+from bridge.base.files import confine, make_folder, usable, write_atomic
 from bridge.cli._failures import guarded
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError

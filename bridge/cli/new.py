@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.base.files import descriptor, make_folder
-from bridge.base.roots import root_of_output
+from bridge.base.files import descriptor, make_folder, root_of_output
 from bridge.cli._help import Group, completes
 from bridge.cli._terminal import write
 from bridge.errors import ConfigurationError, ProjectUnusable

@@ -8,7 +8,7 @@ import time
 
 import click
 
-from bridge.base.roots import confine
+from bridge.base.files import confine
 from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import say

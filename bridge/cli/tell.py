@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.base import timestamps
+from bridge.base.files import confine
 from bridge.base.git.ignore import keep_out
-from bridge.base.roots import confine
 from bridge.base.wording import one_line, plural
 from bridge.cli._failures import guarded
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option

@@ -190,8 +190,7 @@ def _consume(
 
 
 def _save(name: str, text: str) -> None:
-    from bridge.base.files import write_atomic
-    from bridge.base.roots import root_of_output, stays_inside
+    from bridge.base.files import root_of_output, stays_inside, write_atomic
     from bridge.errors import ProjectUnusable
 
     root = root_of_output(name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.base.roots import confine
+from bridge.base.files import confine
 from bridge.errors import ProjectUnusable
 from bridge.loop.engine.set_aside import FOLDER, Aside
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.base.roots import confine
+from bridge.base.files import confine
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.engine.inbox import FOLDER, LONGEST, LONGEST_PAUSE, Inbox, words_for
 from bridge.loop.engine.plan import Plan, parse_plan, without

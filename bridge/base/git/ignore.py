@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bridge.base.files import make_folder, read_bytes, usable, write_atomic
+from bridge.base.files import ANYWHERE, make_folder, read_bytes, usable, write_atomic
 from bridge.base.git.repository import Repository
-from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:

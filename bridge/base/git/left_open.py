@@ -8,9 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.base.files import delete, read_bytes
+from bridge.base.files import ANYWHERE, delete, read_bytes
 from bridge.base.json_files import read_object
-from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:

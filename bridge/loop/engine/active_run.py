@@ -7,11 +7,10 @@ from contextlib import ExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Self
 
 from bridge.base import timestamps
-from bridge.base.files import make_folder, usable
+from bridge.base.files import confine, make_folder, usable
 from bridge.base.log import logger
 from bridge.base.process import leftovers
 from bridge.base.process.table import environments_visible, identify
-from bridge.base.roots import confine
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError
 from bridge.loop.engine import run_record

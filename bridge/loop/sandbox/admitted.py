@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli, known_clis
-from bridge.base.files import read_bytes
+from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.git.immune import git_settings
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox import cli_state, configured_commands, temporary
 from bridge.loop.sandbox.box_policy import Policy

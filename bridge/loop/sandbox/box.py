@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.base.files import open_file, read_bytes, usable
+from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.base.git.immune import program
 from bridge.base.process.ask import ask
-from bridge.base.roots import ANYWHERE
 from bridge.base.wording import plural
 from bridge.errors import BridgeError, SandboxUnavailable
 from bridge.loop.sandbox import configured_commands, gitconfig

@@ -9,9 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from bridge.base.files import read_bytes, usable
+from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.resources import likely
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.sandbox.box_policy import PROVIDERS, Provider
 

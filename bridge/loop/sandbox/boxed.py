@@ -13,10 +13,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bridge.base.files import make_private, read_bytes, usable
+from bridge.base.files import ANYWHERE, make_private, read_bytes, stays_inside, usable
 from bridge.base.process.ask import ask
 from bridge.base.process.leftovers import MARK
-from bridge.base.roots import ANYWHERE, stays_inside
 from bridge.errors import BridgeError
 from bridge.loop.sandbox import bwrap, cgroup, containers, srt
 from bridge.loop.sandbox.admitted import tree_of

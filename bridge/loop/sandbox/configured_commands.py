@@ -9,9 +9,8 @@ import tomllib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.files import read_bytes
+from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.json_files import parse_json
-from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.files import delete, make_private, observed, read_bytes, usable, write_atomic
+from bridge.base.files import ANYWHERE, delete, make_private, observed, read_bytes, usable, write_atomic
 from bridge.base.json_files import as_object, parse_json, to_json
 from bridge.base.process.table import identify
-from bridge.base.roots import ANYWHERE
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ProjectUnusable
 from bridge.loop.sandbox import trusted_values as believed

@@ -7,11 +7,10 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from bridge.base.files import delete, read_bytes
+from bridge.base.files import ANYWHERE, delete, read_bytes
 from bridge.base.json_files import as_object, parse_json
 from bridge.base.process.table import Identity, alive
 from bridge.base.resources import state_folder
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError, ProjectUnusable
 
 

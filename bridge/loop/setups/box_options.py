@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.base.files import close
 from bridge.base.git.immune import distrust
-from bridge.base.roots import close
 from bridge.loop.engine.observers import telemetry_variables
 from bridge.loop.sandbox.box_settings import wishes
 from bridge.loop.setups import detect, kinds

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base import yaml_bounds
 from bridge.base.clis import find_cli, known_clis, shipped_drivers
-from bridge.base.files import read_bytes, usable
-from bridge.base.roots import stays_inside
+from bridge.base.files import read_bytes, stays_inside, usable
 from bridge.base.wording import one_line, plural
 from bridge.errors import ConfigurationError, StateUnreadable
 

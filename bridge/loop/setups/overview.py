@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
-from bridge.base.roots import stays_inside
+from bridge.base.files import stays_inside
 from bridge.loop.engine.inbox import Inbox
 from bridge.loop.engine.lock import standing
 from bridge.loop.engine.logs import last_words

@@ -7,9 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from bridge.base.files import open_file, usable
+from bridge.base.files import ANYWHERE, confine, open_file, stays_inside, usable
 from bridge.base.process.secrets import shown_words
-from bridge.base.roots import ANYWHERE, confine, stays_inside
 from bridge.errors import ConfigurationError, ProjectBusy
 from bridge.loop.sandbox.unexamined import forget, require_looked
 from bridge.loop.setups import PLAIN, detect, installations, kinds
@@ -103,7 +102,7 @@ def project_above(folder: Path, *, home: Path | None = None) -> Path:
 
     As git does, so that commands work from any folder below the project. The search goes no further up than the
     top of the git repository, nor into the user's home folder from below. From now on no link leads out of it
-    (:func:`bridge.base.roots.confine`).
+    (:func:`bridge.base.files.confine`).
     """
     found = _nearest(folder, home if home is not None else _home())
     confine(found)

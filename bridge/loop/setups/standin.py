@@ -14,8 +14,7 @@ import sys
 from enum import Enum
 from pathlib import Path
 
-from bridge.base.files import link, move, open_file, read_bytes, usable, write_atomic
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, link, move, open_file, read_bytes, usable, write_atomic
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.setup_kind import Adopted
 

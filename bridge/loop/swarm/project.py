@@ -9,9 +9,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable, write_atomic
+from bridge.base.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.base.git.repository import Files, find_repository
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.loops import kind_of
 from bridge.loop.sandbox.admitted import OF_SWARMS

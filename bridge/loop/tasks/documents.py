@@ -10,9 +10,8 @@ from itertools import groupby, islice, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.base.files import make_folder, move, read_bytes, usable, write_atomic
+from bridge.base.files import ANYWHERE, make_folder, move, read_bytes, usable, write_atomic
 from bridge.base.json_files import read_object, read_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import plan_items
 from bridge.loop.tasks.encodings import decoded, encoded

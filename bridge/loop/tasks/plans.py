@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable, write_atomic
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import with_ticks
 from bridge.loop.setups.prompted.task_lists import LAST, held_up, planned, read_entries, with_done

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.base import timestamps
+from bridge.base.files import ANYWHERE
 from bridge.base.git.repository import Repository, find_repository
 from bridge.base.json_files import read_text, write_json, write_text
-from bridge.base.roots import ANYWHERE
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.engine.logs import log_line

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.policy import NOT_DONE, Verdict
 from bridge.loop.setups import kinds

@@ -12,9 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from bridge.base import wording
-from bridge.base.files import read_bytes, usable
+from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.resources import likely
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.tasks.encodings import decoded
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
-from bridge.base.files import descriptor, open_file, read_bytes, usable
+from bridge.base.files import ANYWHERE, descriptor, open_file, read_bytes, usable
 from bridge.base.git.immune import path_outside
 from bridge.base.process.argv import resolve
 from bridge.base.process.leftovers import MARK
-from bridge.base.roots import ANYWHERE
 from bridge.errors import HookExited, HookTimeout, ProgramNotFound
 from bridge.loop.sandbox.permissions import without_own
 from bridge.loop.turn.agent_program import AgentEnd, run_agent

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base.files import write_atomic
-from bridge.base.roots import script_root
+from bridge.base.files import script_root, write_atomic
 from bridge.verify.findings import CheckOutcome, Mend, Severity
 
 if TYPE_CHECKING:

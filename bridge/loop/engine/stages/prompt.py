@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from bridge.base.files import read_bytes
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, read_bytes
 from bridge.errors import BridgeError
 from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.engine.stages.stage import Stage

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError
 from bridge.loop.engine.plan import parse_plan
 from bridge.loop.setups.bmalph import layout

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.clis import find_cli
+from bridge.base.files import stays_inside
 from bridge.base.git import ignore as ignoring
 from bridge.base.git.immune import path_outside
 from bridge.base.git.left_open import git_dir, locks, unfinished
 from bridge.base.packages import room
 from bridge.base.process import leftovers, table
-from bridge.base.roots import stays_inside
 from bridge.base.wording import plural
 from bridge.errors import BridgeError, ProgramNotFound, ProjectBusy
 from bridge.loop.engine import run_record

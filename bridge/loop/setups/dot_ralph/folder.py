@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.files import ANYWHERE, confine
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE, confine
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import Plan, parse_plan
 

@@ -11,10 +11,9 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable
+from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.process.argv import MAX_ARGUMENT
 from bridge.base.resources import os_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.dot_ralph.tools import unknown_tools
 from bridge.loop.setups.frankbria.reading import allowed_tools

@@ -6,8 +6,8 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError
 from bridge.loop.setups.diagnosis import DoctorCheck, Examined, Skipped, checks, failed, failed_with, passed, warned
 from bridge.loop.setups.dot_ralph.doctor import FolderCase

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import Plan, parse_plan
 from bridge.loop.setups.dot_ralph.folder import RC, Folder, Shapes

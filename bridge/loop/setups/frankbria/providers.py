@@ -7,9 +7,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.files import read_bytes
+from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.resources import is_name, os_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.setups.frankbria.commands import command_words
 from bridge.scripts.contract.scripts import kind_of_file

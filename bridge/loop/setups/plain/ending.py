@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

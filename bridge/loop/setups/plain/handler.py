@@ -9,8 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from bridge.base.files import read_bytes, usable, write_atomic
-from bridge.base.roots import ANYWHERE, confine
+from bridge.base.files import ANYWHERE, confine, read_bytes, usable, write_atomic
 from bridge.base.timestamps import file_name
 from bridge.errors import ProjectUnusable
 from bridge.loop.engine.events import (

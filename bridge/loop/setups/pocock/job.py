@@ -6,8 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import parse_plan
 from bridge.loop.setups.pocock.kind import PLANS

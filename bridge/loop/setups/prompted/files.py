@@ -6,8 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.setup_kind import Setup
 from bridge.loop.setups.standin import kept

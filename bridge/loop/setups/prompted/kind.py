@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.files import ANYWHERE, stays_inside
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE, stays_inside
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.setups import standin
 from bridge.loop.setups.prompted.files import own_script

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable
+from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.process.secrets import without_secrets
-from bridge.base.roots import ANYWHERE
 from bridge.errors import SessionRefused
 from bridge.loop.setups import standin
 

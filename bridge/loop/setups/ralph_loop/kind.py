@@ -11,8 +11,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.files import read_bytes
-from bridge.base.roots import ANYWHERE, confine, stays_inside
+from bridge.base.files import ANYWHERE, confine, read_bytes, stays_inside
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.setups.setup_kind import Installation, Older, PlanKind, Setup, SetupKind, newest, written
 

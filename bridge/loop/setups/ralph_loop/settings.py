@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.files import open_file, read_bytes, usable
+from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.base.resources import os_text
-from bridge.base.roots import ANYWHERE
 from bridge.errors import HookExited, HookTimeout, ScriptUnreadable, SessionRefused, ShellDied
 from bridge.loop.setups.assignments import read_assignments
 from bridge.loop.setups.declared_settings import TEXT, Kind, SettingKey, number

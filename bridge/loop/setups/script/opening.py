@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.base.files import descriptor, usable
+from bridge.base.files import ANYWHERE, descriptor, usable
 from bridge.base.json_files import read_text
 from bridge.base.resources import os_text
-from bridge.base.roots import ANYWHERE
 from bridge.loop.engine.loop_settings import night
 from bridge.loop.engine.policy import Limits
 from bridge.loop.engine.runner import run_loop

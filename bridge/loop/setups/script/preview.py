@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base.files import read_bytes
+from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.process.program import Graces, Program
 from bridge.base.process.secrets import without_secrets
-from bridge.base.roots import ANYWHERE
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ProgramTimeout
 from bridge.loop.sandbox.admitted import compose

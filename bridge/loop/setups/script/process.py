@@ -10,11 +10,10 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.base.files import open_file
+from bridge.base.files import ANYWHERE, open_file
 from bridge.base.process import guardian, ladder
 from bridge.base.process.ladder import Rung
 from bridge.base.process.secrets import without_secrets
-from bridge.base.roots import ANYWHERE
 from bridge.errors import ConfigurationError, ProgramNotStarted
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, read_bytes, usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.clis import find_cli
-from bridge.base.files import read_bytes
+from bridge.base.files import ANYWHERE, read_bytes, stays_inside
 from bridge.base.resources import os_text
-from bridge.base.roots import ANYWHERE, stays_inside
 from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.loop.setups import standin

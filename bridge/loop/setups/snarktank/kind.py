@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bridge.base.files import ANYWHERE
 from bridge.base.json_files import read_text
-from bridge.base.roots import ANYWHERE
 from bridge.loop.setups.prompted.files import own_script, setup_at
 from bridge.loop.setups.prompted.kind import prompted_kind
 from bridge.loop.setups.prompted.task_lists import alone, planned, with_done

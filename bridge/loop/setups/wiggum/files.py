@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from bridge.base.files import (
+    ANYWHERE,
     append_durably,
+    confine,
     delete,
     make_folder,
     move,
@@ -19,7 +21,6 @@ from bridge.base.files import (
     write_atomic,
 )
 from bridge.base.git.repository import Files
-from bridge.base.roots import ANYWHERE, confine
 from bridge.base.wording import one_line
 from bridge.errors import BridgeError, ProjectBusy, StateUnreadable
 from bridge.loop.engine.logs import append_line

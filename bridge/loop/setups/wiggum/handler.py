@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bridge.base.files import make_folder, usable, write_atomic
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.errors import BridgeError, ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.loop.engine.events import (
     CheckEnded,

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bridge.base.files import usable, write_atomic
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, usable, write_atomic
 from bridge.base.timestamps import parse_iso
 from bridge.errors import BridgeError
 from bridge.loop.setups.wiggum import files

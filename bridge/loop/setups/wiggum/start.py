@@ -7,8 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.base.files import make_folder, usable, write_atomic
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, make_folder, usable, write_atomic
 from bridge.base.wording import plural
 from bridge.errors import ConfigurationError, LoopRefused, StateUnreadable
 from bridge.loop.setups.projects import project_lock

@@ -13,8 +13,7 @@ from functools import cache
 from importlib.resources import files as packaged
 from typing import TYPE_CHECKING
 
-from bridge.base.files import make_folder, to_bytes, usable, write_atomic
-from bridge.base.roots import ANYWHERE
+from bridge.base.files import ANYWHERE, make_folder, to_bytes, usable, write_atomic
 from bridge.errors import LoopRefused
 from bridge.loop.setups.wiggum import files
 from bridge.loop.setups.wiggum.state import PROMISE, EnvironmentDefaults
