@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bridge.loop.setups import kinds
 from tests.examples import SETUPS, project
+from tests.test_layering import ROOMS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bridge"
@@ -34,7 +35,11 @@ def note(frame, event, argument):
     if frame.f_code.co_name == "<module>":
         importing[0] += 1 if event == "call" else -1
     elif event == "call" and not importing[0]:
-        visited.append(name[len(package) + 1:])
+        within = frame.f_back
+        while within is not None and not within.f_code.co_filename.startswith(package):
+            within = within.f_back
+        caller = within.f_code.co_filename[len(package) + 1:] if within is not None else ""
+        visited.append((name[len(package) + 1:], caller))
 begun = 0
 for event in Loop.open(project, max_iterations=2):
     if type(event).__name__ == "IterationStarted":
@@ -66,7 +71,9 @@ def size() -> str:
     named = re.compile(f"[\"']({'|'.join(sorted(kinds()))})[\"']")
     own = [str(path) for path, text in files.items() if path.parts[:2] != ("loop", "setups") and named.search(text)]
     short, long = sum(n < 60 for n in lines.values()), sum(n > 300 for n in lines.values())
+    largest = max(lines, key=lambda path: lines[path])
     head = f"bridge/: {sum(lines.values()):,} lines in {len(files)} files, {short} below 60 lines, {long} above 300"
+    head += f", the largest {largest} with {lines[largest]}"
     table = "".join(
         f"\n  {room:<12} {count:>7,} lines {number:>4} files" for room, (count, number) in sorted(rooms.items())
     )
@@ -74,15 +81,27 @@ def size() -> str:
 
 
 def iteration(folder: Path) -> str:
-    """What is entered between two iterations of a bmalph loop: files, and visits of rooms by first entry."""
+    """What is entered between two iterations of a bmalph loop: files, visits of rooms, and calls into a room above.
+
+    A visit is counted where the next file that is entered for the first time lies in another room, so a function of
+    ``base`` that a loop calls late counts two, there and back. What really turns back is a call by which a lower
+    room reaches a higher one, as something that it was given; these are counted by pairs of files.
+    """
     output = folder / "visited.json"
     with project(SETUPS["bmalph"], folder / "traced") as made:
         words = [sys.executable, "-c", _ITERATION, str(PACKAGE), str(made.path), str(output)]
         subprocess.run(words, cwd=made.path, env=made.environment(), check=True, capture_output=True)
-        visited: list[str] = json.loads(output.read_text())
+        calls: list[tuple[str, str]] = json.loads(output.read_text())
+    visited = [*dict.fromkeys(name for name, _ in calls)]
+    floors = {room: number for number, room in enumerate(ROOMS)}
+    pairs = {(called, caller) for called, caller in calls if "/" in called and "/" in caller}
+    upwards = [pair for pair in pairs if int.__gt__(*(floors[each.partition("/")[0]] for each in pair))]
     rooms = [name.partition("/")[0] for name in visited]
     visits = sum(room != before for room, before in zip(rooms, ["", *rooms], strict=False))
-    return f"one iteration of bmalph: {len(visited)} files, {visits} visits of rooms ({len(set(rooms))} rooms)"
+    return (
+        f"one iteration of bmalph: {len(visited)} files, {visits} visits of rooms ({len(set(rooms))} rooms),"
+        f" {len(upwards)} calls from a room into one above it"
+    )
 
 
 def verify(folder: Path) -> str:

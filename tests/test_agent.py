@@ -25,7 +25,7 @@ from bridge.errors import (
     ShellDied,
     UnknownAgent,
 )
-from bridge.loop.turn.agent import run_agent
+from bridge.loop.turn.agent_program import run_agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -475,7 +475,7 @@ def test_lifting_is_told_for_each_filter(load: Callable[..., Agent]) -> None:
 def test_a_display_that_never_ends_ends_at_the_deadline(
     load: Callable[..., Agent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.loop.turn.agent._LAST_WORDS", 0.3)
+    monkeypatch.setattr("bridge.loop.turn.agent_program._LAST_WORDS", 0.3)
     program = 'def f: f; .text, if .text == "b" then f else empty end'
     script = f"""agent_invoke() {{ echo '{{"text":"a"}}'; echo '{{"text":"b"}}'; sleep 60; }}
     agent_format_display() {{ while IFS= read -r line; do jq -r '{program}' <<<"$line" 2>/dev/null || true; done; }}

@@ -34,7 +34,7 @@ ROOMS: dict[str, str] = {
 FLOORS = (
     "_version",
     "errors",
-    "base.records", "base.patterns", "base.log", "base.files", "base.amounts", "base.timestamps",
+    "base.records", "base.patterns", "base.log", "base.roots", "base.files", "base.amounts", "base.timestamps",
     "base.yaml_bounds", "base.wording", "base.json_files", "base.resources", "base.packages", "base.options",
     "base.json_ready", "base.clis", "base.process", "base.git",
     "shell",

@@ -1,21 +1,27 @@
 """The one door to the files of a project: what an agent puts in the way leads nobody out of it.
 
 An agent writes where the loop's state, logs and settings lie, while the host is at work. So each file is opened
-from the project's folder on, component by component, by descriptors: a link that leads out is refused, one that
-stays inside is followed, and only regular files are read, replaced, truncated or appended to. See :func:`confine`.
+from the project's folder on by :mod:`bridge.base.roots`, and only regular files are read, replaced, truncated or
+appended to.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shlex
 import shutil
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from bridge.base.patterns import lazy
+from bridge.base.roots import ANYWHERE as ANYWHERE
+from bridge.base.roots import TRIES, AnyPath, located
+from bridge.base.roots import close as close
+from bridge.base.roots import confine as confine
+from bridge.base.roots import root_of_output as root_of_output
+from bridge.base.roots import script_root as script_root
+from bridge.base.roots import stays_inside as stays_inside
 from bridge.errors import ProjectUnusable
 
 if TYPE_CHECKING:
@@ -23,219 +29,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
-AnyPath = str | os.PathLike[str]
 
-_TRIES = 20
-_HOPS = 40
 _MOST = 256 * 1024 * 1024
 """Bytes of a file that is read whole: one that a stranger has made may have holes, and any size."""
-# macOS has no O_PATH.
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITES = os.O_WRONLY | os.O_RDWR
-
-ANYWHERE = "/"
-"""The root of files that a person has named, and of those that lie outside of projects: links lead anywhere, but
-not out of projects whose turns run in boxes (see :func:`close`)."""
 
 LEFTOVER = lazy(r"\..+\.(?:[a-z0-9_]{8}|[0-9a-f]{12})\.tmp")
 """Names of what :func:`write_atomic` leaves when it is killed."""
 
 _observers: list[Callable[[str, bytes | None], None]] = []
-_roots: dict[str, str] = {}
-_bounds: dict[str, str] = {}
-_closed: set[str] = set()
-
-
-def confine(folder: AnyPath) -> None:
-    """Make a folder a root: a path below it, as the functions here take it, leads out of it by no link.
-
-    The innermost root of a path counts; the root of any other path is the folder that it lies in. In a git work
-    tree links may lead to all of that: a part of a large repository may share a folder with the others.
-
-    Args:
-        folder: a project, or a work tree. Links that lead to it are followed now, once.
-    """
-    given = os.path.abspath(folder)
-    real = os.path.realpath(given)
-    if _roots.get(given) != real:
-        _roots[given] = _roots[real] = real
-        _bounds[real] = _work_tree(real)
-
-
-def close(folder: AnyPath) -> None:
-    """Have nothing that lies in a project be read through a link out of it, prompts and plans neither.
-
-    An agent in a box could have made the link, and what it leads to would be told to it.
-    """
-    confine(folder)
-    _closed.update((os.path.abspath(folder), os.path.realpath(folder)))
-
-
-def root_of_output(path: AnyPath) -> str | None:
-    """What no link may lead out of when a report is written: the working folder, where the path lies in it by name.
-
-    In a checkout of a stranger's, the name of a report may be a link.
-    """
-    here = os.getcwd()
-    return here if f"{os.path.abspath(path)}/".startswith(f"{here}/") else None
-
-
-def script_root(path: AnyPath) -> tuple[str, str | None]:
-    """Return the path of a script that a person names, and the root that no link at its end leads out of.
-
-    That is the project's, where it is known (None); else the git work tree around the script; without one the
-    folder above its own, where ``drivers/`` lies with the rest, but for one that holds the user's home.
-    """
-    given = os.path.abspath(path)
-    if _root_of(given) in _roots:
-        return given, None
-    folder, name = os.path.realpath(os.path.dirname(given)), os.path.basename(given)
-    tree = _work_tree(folder)
-    alone = tree == folder and not os.path.lexists(os.path.join(folder, ".git"))
-    if alone and not _holds_home(above := os.path.dirname(folder)):
-        tree = above
-    return os.path.join(folder, name), tree
-
-
-def _work_tree(folder: str) -> str:
-    """The top of the git work tree around a folder, but for one that holds the user's home; else the folder."""
-    top = folder
-    while not os.path.lexists(os.path.join(top, ".git")) and top != os.path.dirname(top):
-        top = os.path.dirname(top)
-    return folder if _holds_home(top) else top
-
-
-def _holds_home(folder: str) -> bool:
-    home = os.path.realpath(os.path.expanduser("~"))
-    return f"{home}/".startswith(f"{folder.rstrip('/')}/")
-
-
-def _root_of(path: str) -> str:
-    folder = own = os.path.dirname(path)
-    while folder not in _roots and folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-    while folder not in _roots and not os.path.isdir(own):
-        own = os.path.dirname(own)
-    return folder if folder in _roots else own
-
-
-def stays_inside(path: AnyPath, *, root: AnyPath | None = None) -> bool:
-    """Whether no link on the way to a path, which need not exist, leads out of its root. See :func:`confine`."""
-    top = os.path.abspath(root) if root is not None else _root_of(os.path.abspath(path))
-    real = _roots.get(top) or os.path.realpath(top)
-    return not _leads_out(os.path.realpath(path), _bounds.get(real, real).rstrip("/") + "/", f"{path}/.git/")
-
-
-@contextmanager
-def _located(
-    path: AnyPath, *, root: AnyPath | None = None, follow: bool = True, make: bool = False
-) -> Iterator[tuple[int, str]]:
-    """Give the folder that a file lies in, as a descriptor, and its name there, which is no link when `follow`.
-
-    Args:
-        path: it need not exist; its folder does, unless `make`.
-        root: what no link may lead out of; None: see :func:`confine`.
-        follow: whether a link at its end is followed.
-        make: make the folders that are missing.
-    """
-    given = os.path.abspath(path)
-    if root == ANYWHERE and any(given.startswith(f"{each}/") for each in _closed):
-        root = None
-    top = os.path.abspath(root) if root is not None else _root_of(given)
-    shown = given.removesuffix("/:")
-    real = _roots.get(top) or os.path.realpath(top)
-    bound = _bounds.get(real, real)
-    parts = [part for part in given[len(top) :].split("/") if part]
-    folder = -1
-    try:
-        for _ in range(_HOPS):
-            folder, left = _walk(real, parts, shown, bound, follow=follow, make=make)
-            if not left:
-                break
-            real, parts = bound, left
-        else:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        yield folder, parts[-1]
-    except ProjectUnusable:
-        raise
-    except OSError as error:
-        error.filename, error.filename2 = os.fspath(path).removesuffix("/:"), None  # not the last component alone
-        raise
-    finally:
-        if folder >= 0:
-            os.close(folder)
-
-
-def _walk(
-    real: str, parts: list[str], given: str, bound: str, *, follow: bool, make: bool
-) -> tuple[int, list[str]]:
-    """Go as far as there is no link: a descriptor, and no parts; or -1, and the way round it from `bound` on."""
-    folder = os.open(real, _FOLDER & ~os.O_NOFOLLOW)
-    try:
-        for number, name in enumerate(parts):
-            last = number == len(parts) - 1
-            target = ""
-            if not last:
-                inner = _step(folder, name, make=make)
-                if inner >= 0:
-                    os.close(folder)
-                    folder = inner
-                    continue
-            if not last or follow:
-                with suppress(OSError):
-                    target = os.readlink(name, dir_fd=folder)
-            if target:
-                link = os.path.join(real, *parts[: number + 1])
-                leads = os.path.realpath(os.path.join(os.path.dirname(link), target))
-                inside = bound.rstrip("/") + "/"
-                if wrong := _leads_out(leads, inside, given):
-                    raise ProjectUnusable(_refusal(given, link, f"{wrong} {bound}, to {leads}"))
-                os.close(folder)
-                folder = -1
-                return -1, [part for part in leads[len(inside) :].split("/") if part] + (
-                    parts[number + 1 :] or ["."] * (leads == bound)
-                )
-            if not last:
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        return folder, []
-    except BaseException:
-        if folder >= 0:
-            os.close(folder)
-        raise
-
-
-def _leads_out(leads: str, inside: str, given: str) -> str:
-    """What is wrong with where a link leads; ''."""
-    if not f"{leads}/".startswith(inside):
-        return "leads out of"
-    parts = leads[len(inside) :].split("/")
-    # Git's own files are no part of its work tree: there are sandboxes whose agents may not write there.
-    return "leads into git's own files in" if ".git" in parts and "/.git/" not in given else ""
-
-
-def _refusal(given: str, link: str, why: str) -> str:
-    what = f"{given} is not used: {link}" if link != given else f"{given} is not used: it"
-    return (
-        f"{what} is a symbolic link that {why}"
-        f"\n  next: remove the link (rm {shlex.quote(link)}), or put what it leads to in its place"
-    )
-
-
-def _step(folder: int, name: str, *, make: bool) -> int:
-    """Open a folder in a folder; -1: it is a link, or no folder."""
-    for _ in range(_TRIES):
-        try:
-            return os.open(name, _FOLDER, dir_fd=folder)
-        except FileNotFoundError:
-            if not make:
-                raise
-            with suppress(FileExistsError):
-                os.mkdir(name, dir_fd=folder)
-        except OSError as error:
-            if error.errno not in (errno.ENOTDIR, errno.ELOOP):
-                raise
-            return -1
-    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
 def _regular(found: os.stat_result, path: AnyPath) -> None:
@@ -263,12 +65,12 @@ def descriptor(path: AnyPath, flags: int, mode: int = 0o666, *, root: AnyPath | 
     may be any file of the user.
 
     Raises:
-        ProjectUnusable: a link leads out of the root (see :func:`confine`), or it is no regular file.
+        ProjectUnusable: a link leads out of the root (see :mod:`bridge.base.roots`), or it is no regular file.
         OSError: the system refuses.
     """
     wanted = (flags & ~os.O_TRUNC) | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    for _ in range(_TRIES):
-        with _located(path, root=root, follow=not flags & os.O_EXCL) as (folder, name):
+    for _ in range(TRIES):
+        with located(path, root=root, follow=not flags & os.O_EXCL) as (folder, name):
             if (found := _seen(folder, name)) is not None and not flags & os.O_EXCL:
                 if stat.S_ISLNK(found.st_mode):
                     continue  # put there at this very moment
@@ -381,11 +183,11 @@ def write_atomic(
     follow: without, a link is replaced itself.
 
     Raises:
-        ProjectUnusable: a link leads out of the root (see :func:`confine`), or there is no regular file.
+        ProjectUnusable: a link leads out of the root (see :mod:`bridge.base.roots`), or there is no regular file.
         OSError: the folder does not exist, is not writable, or the disk is full. Nothing is left behind.
     """
     content = to_bytes(data) if isinstance(data, str) else data
-    with _located(path, root=root, follow=follow) as (folder, name):
+    with located(path, root=root, follow=follow) as (folder, name):
         if (found := _seen(folder, name)) is not None and not stat.S_ISLNK(found.st_mode):
             _regular(found, path)
         temporary = _temporary(name)
@@ -432,7 +234,7 @@ def _moved_by(
     """Give a file without a name its name in `scratch` and move it from there; False where that can't be."""
     if scratch is None:
         return False
-    with suppress(OSError), _located(os.path.join(scratch, temporary), root=root) as (aside, _):
+    with suppress(OSError), located(os.path.join(scratch, temporary), root=root) as (aside, _):
         _link(opened, temporary, aside)
         try:
             os.replace(temporary, name, src_dir_fd=aside, dst_dir_fd=folder)
@@ -468,10 +270,10 @@ def append_durably(path: AnyPath, data: bytes) -> None:
 def make_folder(path: AnyPath, *, new: bool = False, root: AnyPath | None = None) -> None:
     """Make a folder and those above it, where they are missing; `new`: that one alone. See :func:`descriptor`."""
     if new:
-        with _located(path, root=root, follow=False) as (folder, name):
+        with located(path, root=root, follow=False) as (folder, name):
             os.mkdir(name, dir_fd=folder)
         return
-    with _located(os.path.join(path, ":"), root=root, make=True):
+    with located(os.path.join(path, ":"), root=root, make=True):
         pass
 
 
@@ -496,14 +298,14 @@ def keep_private(folder: AnyPath) -> None:
 
 def delete(path: AnyPath, *, missing: bool = True) -> None:
     """Delete a file, or a link and not what it leads to; one that is missing only counts without `missing`."""
-    with suppress(*[FileNotFoundError] * missing), _located(path, follow=False) as (folder, name):
+    with suppress(*[FileNotFoundError] * missing), located(path, follow=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
         _observe(path, None)
 
 
 def delete_folder(path: AnyPath, *, contents: bool = False) -> None:
     """Delete a folder; with `contents`, all that is in it as well."""
-    with _located(path, follow=False) as (folder, name):
+    with located(path, follow=False) as (folder, name):
         if contents:
             shutil.rmtree(name, dir_fd=folder)
         else:
@@ -513,8 +315,8 @@ def delete_folder(path: AnyPath, *, contents: bool = False) -> None:
 def move(old: AnyPath, new: AnyPath) -> None:
     """Rename a file, or a link itself, in place of another one. See :func:`descriptor`."""
     with (
-        _located(old, follow=False) as (from_folder, name),
-        _located(new, follow=False) as (folder, new_name),
+        located(old, follow=False) as (from_folder, name),
+        located(new, follow=False) as (folder, new_name),
     ):
         if (found := _seen(folder, new_name)) is not None and not stat.S_ISLNK(found.st_mode):
             _regular(found, new)
@@ -525,8 +327,8 @@ def move(old: AnyPath, new: AnyPath) -> None:
 def link(old: AnyPath, new: AnyPath) -> None:
     """Give a regular file a second name that is free. See :func:`descriptor`."""
     with (
-        _located(old) as (from_folder, name),
-        _located(new, follow=False) as (folder, new_name),
+        located(old) as (from_folder, name),
+        located(new, follow=False) as (folder, new_name),
     ):
         if (found := _seen(from_folder, name)) is not None:
             _regular(found, old)
@@ -535,7 +337,7 @@ def link(old: AnyPath, new: AnyPath) -> None:
 
 def symlink(target: str, path: AnyPath) -> None:
     """Make a symbolic link, whatever it leads to, under a name that is free. See :func:`descriptor`."""
-    with _located(path, follow=False) as (folder, name):
+    with located(path, follow=False) as (folder, name):
         os.symlink(target, name, dir_fd=folder)
 
 
@@ -592,7 +394,7 @@ def _mode(found: os.stat_result | None) -> int:
 
 def in_folder(folder: Path, act: Callable[[], T]) -> T:
     """Do what needs a folder, which is made if need be: a tool may be tidying it away at this very moment."""
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         with suppress(FileNotFoundError):
             make_folder(folder)
             return act()

@@ -54,7 +54,8 @@ def _read(given: str, path: Path) -> Path:
 
 def _of_git(given: str, folder: Path) -> Path:
     """A script as it is in a commit, with what lies in its folder there, which it may source."""
-    from bridge.base.git.repository import check_argument, find_repository
+    from bridge.base.git.command import check_argument
+    from bridge.base.git.repository import find_repository
 
     rev, _, name = check_argument(given, "the version").partition(":")
     repository = find_repository(Path.cwd())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bridge.base import resources
-from bridge.errors import HookExited, HookFailed
+from bridge.errors import HookExited
 from bridge.scripts.contract import driver_contract
 from bridge.scripts.script import GIVEN, LoadedScript, defaults_of
 from bridge.scripts.stream import COMMANDS
@@ -243,18 +243,7 @@ class Driver(LoadedScript):
         if start is None:
             before = self.shell.get(array, [])
             start = self._start[array] = [before] if isinstance(before, str) else list(before or [])
-        reply, elements = self.shell.call_for_array(hook, *arguments, array=array, start=start)
-        if reply.status and strict:
-            raise HookFailed(
-                f"{hook} failed with status {reply.status}",
-                hook=hook,
-                arguments=arguments,
-                script=str(self.script),
-                status=reply.status,
-                stdout=reply.stdout,
-                stderr=reply.stderr,
-            )
-        return elements
+        return self._call_for_array(hook, *arguments, array=array, start=start, check=strict)
 
     def _session_id(self, hook: str, output_file: str | os.PathLike[str]) -> str | None:
         # As the controller has it: what was printed counts, whatever the status; stderr is dropped.

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from bridge.errors import ContractViolation, HookFailed
+from bridge.errors import ContractViolation
 from bridge.scripts.contract import capital, provider_contract
 from bridge.scripts.contract.scripts import check_parses, provider_of
 from bridge.scripts.script import GIVEN, LoadedScript, defaults_of
@@ -139,18 +139,7 @@ class Provider(LoadedScript):
             HookFailed: status other than 0 (the prompt is missing), with status and stderr.
         """
         hook, arguments = self.hook("build_command"), (path_text(prompt_file), loop_context, session_id)
-        reply, argv = self.shell.call_for_array(hook, *arguments, array="CLAUDE_CMD_ARGS", start=[])
-        if reply.status:
-            raise HookFailed(
-                f"{hook} failed with status {reply.status}",
-                hook=hook,
-                arguments=arguments,
-                script=str(self.script),
-                status=reply.status,
-                stdout=reply.stdout,
-                stderr=reply.stderr,
-            )
-        return argv
+        return self._call_for_array(hook, *arguments, array="CLAUDE_CMD_ARGS", start=[])
 
     def detect_format(self, output_file: str | os.PathLike[str]) -> str:
         """``agent_NAME_detect_format``: ``json`` or ``text``, or whatever else it prints."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from bridge.errors import ContractViolation
+from bridge.errors import ContractViolation, HookFailed
 from bridge.scripts.contract.scripts import check_parses, provider_of
 from bridge.shell.protocol import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from bridge.scripts.contract import Contract, Hook
@@ -77,6 +77,27 @@ class LoadedScript:
     def is_own(self, function: str) -> bool:
         """Whether the script itself defines this function: false for what the host provides."""
         return self.has(function) and GIVEN not in self.shell.call("declare", "-f", function).stdout
+
+    def _call_for_array(
+        self, hook: str, *arguments: str, array: str, start: Sequence[str], check: bool = True
+    ) -> list[str]:
+        """Call a hook that answers in a global array; `start` is what is in that before.
+
+        Raises:
+            HookFailed: status other than 0, and `check`.
+        """
+        reply, elements = self.shell.call_for_array(hook, *arguments, array=array, start=start)
+        if reply.status and check:
+            raise HookFailed(
+                f"{hook} failed with status {reply.status}",
+                hook=hook,
+                arguments=arguments,
+                script=str(self.script),
+                status=reply.status,
+                stdout=reply.stdout,
+                stderr=reply.stderr,
+            )
+        return elements
 
     def _check(self, sourced: Reply, *, strict: bool, unset: tuple[str, ...] = ()) -> None:
         """Hold it against the contract, once it is sourced; `unset` are required variables that it left unset.

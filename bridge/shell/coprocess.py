@@ -32,6 +32,7 @@ from bridge.base.process.ladder import Watch, end_session, send
 from bridge.base.process.table import members
 from bridge.errors import ShellStartFailed
 from bridge.shell import environment, protocol
+from bridge.shell.outputs import CHUNK, LITTLE, TURN, Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,15 +42,12 @@ if TYPE_CHECKING:
 _read, _write = os.read, os.write
 _MARK = protocol.MARK
 
-_CHUNK = 1 << 16
-_LITTLE = 1 << 12
 # ms that only the reply is watched: a call that takes longer pays for the slow path's two extra descriptors.
 # Not less than the kernel's tick (4 or 10 ms): a nearer timer has to be programmed for every call (7 µs).
 _FAST = 10.0
 _PAUSE = 100.0  # ms between two pieces of one reply, before anything else is considered
 _TICK = 0.05  # s: how often to look for bash's death where there is no pidfd
 _LOOK = 0.25  # s: how often to see whether the channel is still there while a hook runs
-_TURN = 16  # chunks read in one go: who writes faster than we read must not keep us from the clock
 
 _COPIES_FROM = 200  # descriptors that no script uses, and below the 256 that macOS allows by default
 
@@ -101,90 +99,6 @@ class Flooded(_Ended):
     """An output passed its limit; `returncode` as of `TimedOut`."""
 
 
-class _Output:
-    """The reading end of one output FIFO."""
-
-    def __init__(self, path: str, limit: int) -> None:
-        self._path = path
-        self._limit = limit
-        self._aside: list[int] = []
-        self._buffer = bytearray()
-        self.overflow = False
-        os.mkfifo(path, 0o600)
-        self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-    def hold_open(self) -> int:
-        """A writing end for the host itself: while it is open, poll() reports no hang-up."""
-        return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
-
-    def drain(self) -> bool:
-        """Read what is there, at most `_TURN` chunks. False while somebody holds the other end."""
-        try:
-            for _ in range(_TURN):
-                data = os.read(self.fd, _CHUNK)
-                if not data:
-                    return True
-                self._take(data)
-        except BlockingIOError:
-            pass
-        return False
-
-    def _take(self, data: bytes) -> None:
-        room = self._limit - len(self._buffer)
-        if len(data) > room:
-            self.overflow = True
-            data = data[:room]
-        self._buffer += data
-
-    def finish(self) -> bytes:
-        # The common cases first: nothing written, or little, and nobody holds the other end.
-        if not self._buffer and not self._aside:
-            data = b""
-            try:
-                data = _read(self.fd, _LITTLE)
-                if not data:
-                    return data
-                if not (more := _read(self.fd, _LITTLE)) and len(data) <= self._limit:
-                    return data
-                data += more
-            except BlockingIOError:
-                pass
-            self._take(data)
-        if not self.drain():
-            self._put_aside()
-        self._drop()
-        data = bytes(self._buffer)
-        self._buffer.clear()
-        return data
-
-    def _put_aside(self) -> None:
-        try:
-            os.unlink(self._path)
-            os.mkfifo(self._path, 0o600)
-            fresh = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
-        except OSError:
-            return  # the script has removed our folder: the next exchange ends this bash
-        self._aside.append(self.fd)
-        self.fd = fresh
-        if len(self._aside) > 32:  # the oldest gets SIGPIPE if it ever writes again
-            os.close(self._aside.pop(0))
-
-    def _drop(self) -> None:
-        """Let others go on writing: throw away what they wrote, forget those that are gone."""
-        for fd in list(self._aside):
-            try:
-                if any(not os.read(fd, _CHUNK) for _ in range(_TURN)):
-                    os.close(fd)
-                    self._aside.remove(fd)
-            except BlockingIOError:
-                continue
-
-    def close(self) -> None:
-        for fd in (self.fd, *self._aside):
-            os.close(fd)
-        self._aside.clear()
-
-
 def private(path: str, flags: int) -> int:
     """For open(): what it creates is for this user only; a FIFO that a script has put there is an error at once."""
     return os.open(path, flags | os.O_NONBLOCK, 0o600)
@@ -212,9 +126,9 @@ class Coprocess:
             undo.callback(_remove, self.folder)
             self._q = self._channel("q", undo)
             self._r = self._channel("r", undo)
-            self._o = _Output(f"{self.folder}/o", start.output_limit)
+            self._o = Output(f"{self.folder}/o", start.output_limit)
             undo.callback(self._o.close)
-            self._e = _Output(f"{self.folder}/e", start.output_limit)
+            self._e = Output(f"{self.folder}/e", start.output_limit)
             undo.callback(self._e.close)
             self._process = self._start(start)
             self._alive = True
@@ -323,7 +237,7 @@ class Coprocess:
             # The fast path: only the reply is watched; whoever fills a pipe first is served 10 ms later.
             if self._poll.poll(_FAST):
                 try:
-                    reply = _read(self._r, _LITTLE)
+                    reply = _read(self._r, LITTLE)
                 except BlockingIOError:
                     pass  # poll() reported bash's death
                 else:
@@ -364,7 +278,7 @@ class Coprocess:
             and self._poll.poll(_PAUSE)
         ):
             try:
-                reply += _read(self._r, _CHUNK)
+                reply += _read(self._r, CHUNK)
             except BlockingIOError:  # poll() reported bash's death
                 break
 
@@ -440,8 +354,8 @@ class Coprocess:
         self._o.drain()
         self._e.drain()
         with contextlib.suppress(BlockingIOError):
-            for _ in range(_TURN):
-                reply += os.read(self._r, _CHUNK)
+            for _ in range(TURN):
+                reply += os.read(self._r, CHUNK)
         protocol.drop_foreign(reply, self.number)
 
     def _unread(self) -> bool:

@@ -13,26 +13,23 @@ How it is done, and why so:
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import shutil
 import signal
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-from bridge.base.process import guardian, stopping
-from bridge.base.process.ladder import Watch, send
-from bridge.base.process.table import of_job
+from bridge.base.process import stopping
+from bridge.base.process.ladder import Watch
+from bridge.shell.job_resources import KILLED, JobDescriptors, JobProcesses, dispose, status_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import IO, TypeAlias
 
     from bridge.errors import HookError
-    from bridge.shell.coprocess import Coprocess
     from bridge.shell.sources import Source
 
     Input: TypeAlias = int | bytes | os.PathLike[str] | IO[bytes] | Iterable[bytes | str] | Source | "Job" | None
@@ -118,7 +115,7 @@ class Job:
         self._line: list[bytes] = []  # begun and not given out yet
         self._last = b"\n"  # byte of its output
         self._pending = memoryview(b"")  # for its stdin
-        self._free = weakref.finalize(self, _dispose, of_job, descriptors, self._keeper, self._bash)
+        self._free = weakref.finalize(self, dispose, of_job, descriptors, self._keeper, self._bash)
 
     # -- its output ----------------------------------------------------------------------------------
 
@@ -311,9 +308,9 @@ class Job:
         """Has it ended? Before stdout is read for the last time: what it wrote is then all there."""
         if self._status is not None or self._done:
             return
-        written = self._keeper.fd < 0 and _status_in(self._processes.folder) != _KILLED
+        written = self._keeper.fd < 0 and status_in(self._processes.folder) != KILLED
         if (self._keeper.ended() or written) and not self._bash.ended():  # else the whole session was ended
-            self._status = _status_in(self._processes.folder)
+            self._status = status_in(self._processes.folder)
             self._until = time.monotonic() + LEFTOVER
 
     def _finished(self) -> bytes | None:
@@ -410,109 +407,3 @@ class Job:
             self._descriptors.close_descriptors()
             self._keeper.close()
             self._bash.close()
-
-
-_KILLED = 128 + signal.SIGKILL
-"""Status of a hook whose keeper didn't live to write it."""
-
-
-class JobProcesses(NamedTuple):
-    """The processes of a job, and what is needed to end them, whoever still knows of it."""
-
-    bash: Coprocess
-    folder: str
-    group: int
-    older: frozenset[int]
-    """What was in the session before it began."""
-    last_seen: dict[int, tuple[int, int]]
-    """Group and session of each member when last looked: one that has left both isn't found any more by its
-    family once its parent has ended, which the first signal brings about."""
-
-    def members(self) -> set[int]:
-        others = self.bash.jobs - {self.group}
-        return of_job(self.group, self.bash.pid, older=self.older, others=others, met=self.last_seen)
-
-    def send(self, number: signal.Signals) -> bool:
-        """Signal everything; False when there is nothing left. The group at once: one that bash is just about to
-        fork would be missed, and bash doesn't give in to an INT that its child survives.
-        """
-        left = self.members()
-        for step in (number, signal.SIGCONT) if left else ():
-            with contextlib.suppress(OSError):
-                os.killpg(self.group, step)
-            send(step, (pid for pid in left if _group_of(pid) != self.group))
-        return bool(left)
-
-    def kill(self, *, patience: float = 2.0) -> None:
-        """End everything at once; the keeper only when it doesn't by itself, so that it can tell the status."""
-        begun = time.monotonic()
-        while (left := self.members()) and (waited := time.monotonic() - begun) < patience:
-            others = left - {self.group}
-            send(signal.SIGKILL, others or (left if waited > patience / 4 else ()))
-            send(signal.SIGCONT, left)
-            time.sleep(0.001)
-
-    def forget(self) -> None:
-        guardian.release(self.group)
-        self.bash.jobs.discard(self.group)
-        with contextlib.suppress(OSError):  # where this process adopts orphans, as the first in a container does
-            os.waitpid(self.group, os.WNOHANG)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class JobDescriptors:
-    """The host's descriptors and the source of one job, each let go of once. Everything here may be repeated."""
-
-    def __init__(self, stdout: int) -> None:
-        self.stdout = stdout
-        self.stdin = self.stderr = -1
-        self.source: Source | None = None
-        self.nothing_left = False
-        """Whether nothing of the job was running any more when it was last looked for."""
-
-    def let_go(self, stream: Literal["stdin", "stdout", "stderr"]) -> None:
-        fd = getattr(self, stream)
-        setattr(self, stream, -1)
-        if fd >= 0:
-            os.close(fd)
-
-    def close_source(self) -> None:
-        source, self.source = self.source, None
-        if source is not None:
-            source.close()
-
-    def close(self) -> None:
-        self.close_descriptors()
-        self.close_source()
-
-    def close_descriptors(self) -> None:
-        """Everything but the source, which a forked child must not touch."""
-        self.let_go("stdin")
-        self.let_go("stderr")
-        self.let_go("stdout")
-
-
-def _group_of(pid: int) -> int:
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return 0
-
-
-def _status_in(folder: str) -> int:
-    """What the keeper has written; nothing when it was killed, and so the hook."""
-    try:
-        with open(f"{folder}/status", encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return _KILLED
-
-
-def _dispose(of_job: JobProcesses, descriptors: JobDescriptors, keeper: Watch, bash: Watch) -> None:
-    """End what is left of a job and free everything."""
-    if not descriptors.nothing_left:
-        of_job.kill()
-    of_job.forget()
-    keeper.close()
-    bash.close()
-    descriptors.close()

@@ -13,7 +13,8 @@ from bridge.base.process import guardian
 from bridge.base.process.table import members
 from bridge.shell import protocol
 from bridge.shell.environment import host_has
-from bridge.shell.jobs import Job, JobDescriptors, JobProcesses
+from bridge.shell.job_resources import JobDescriptors, JobProcesses
+from bridge.shell.jobs import Job
 from bridge.shell.sources import source_of
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""One script, judged: its checks, the mends of what they find, and what of it was reached."""
+"""One script, judged: its checks, the lines that they are about, the mends of what they find, what was reached."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from dataclasses import field, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bridge.base.records import dataclass
 from bridge.errors import BridgeError, HookTimeout
-from bridge.verify.findings import CheckOutcome, CheckResult, ScriptFinished
+from bridge.verify.findings import Aspect, CheckOutcome, CheckResult, ScriptFinished
 from bridge.verify.folding import folded
 from bridge.verify.intake import not_admitted, nothing_verified
 from bridge.verify.registry import CannotTell, NotApplicable, Problem, chosen, load
@@ -21,12 +22,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bridge.verify.coverage import TracedCommand
+    from bridge.verify.facts import CommandFact
     from bridge.verify.findings import Coverage, Finding, Mend
     from bridge.verify.intake import GivenScript
     from bridge.verify.registry import Check
 
 Mending = Literal["no", "show", "write"]
 """Whether mends are looked for, and whether they are written to the scripts."""
+
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    Aspect.OPTIONS: ("set", "shopt"),
+    Aspect.FOLDER: ("cd", "pushd", "popd"),
+    Aspect.ARGUMENTS: ("set", "shift"),
+    Aspect.TRAPS: ("trap",),
+    Aspect.UMASK: ("umask",),
+    Aspect.DESCRIPTORS: ("exec",),
+    Aspect.ENDS: ("exit", "exec"),
+    Aspect.STDOUT: ("echo", "printf", "cat"),
+}
+"""The commands that do what a finding is about, where they run in the shell itself."""
+_STDERR = re.compile(r"2>|&>|>&")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +153,6 @@ class Judging:
         results = [*results]
         if not any(result.findings for result in results):
             return results
-        from bridge.verify.coverage.location import candidates, located
 
         checks = {check.code: check for check in self.checks(subject.kind) if check.phase == "behaviour"}
         vague = {
@@ -213,3 +227,28 @@ def _precondition(subject: Subject, check: Check) -> None:
     subject.budget.start()
     if not check.after_timeout and not subject.budget.remaining:
         raise CannotTell(subject.budget.used_up)
+
+
+# -- where a finding stands that was made by running: the first line run that does what it is about ------------
+
+
+def candidates(subject: Subject, finding: Finding) -> set[int]:
+    """The lines that may do what a finding is about; none where it has a line of its own already."""
+    facts = subject.facts
+    if finding.line not in (None, facts.line(finding.hook) if finding.hook else None):
+        return set()
+    there = subject.effects(finding.hook) if finding.hook in facts.names else facts.top
+    names = {"IFS" if each == Aspect.IFS else each for each in finding.about}
+    lines = {write.line for write in there.writes if write.name in names}
+    return lines | {command.line for command in there.commands if _does(command, finding.about)}
+
+
+def _does(command: CommandFact, about: Iterable[str]) -> bool:
+    if Aspect.STDERR in about and any(map(_STDERR.match, (*command.redirects, *command.around))):
+        return True
+    return not command.subshell and any(command.name in _COMMANDS.get(each, ()) for each in about)
+
+
+def located(finding: Finding, lines: set[int], ran: Iterable[TracedCommand]) -> Finding:
+    """The finding, at the first of these lines that was run; as it was where none of them was."""
+    return finding._replace(line=next((each.line for each in ran if each.line in lines), finding.line))

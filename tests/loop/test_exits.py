@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.loop.engine.plan import Plan
-from bridge.loop.setups.bmalph.stories import collapse_plan, track
+from bridge.loop.setups.bmalph.handler import track
+from bridge.loop.setups.bmalph.state_files import collapse_plan
 from bridge.loop.setups.dot_ralph.exits import (
     ExitSignals,
     exit_reason,

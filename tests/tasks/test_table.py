@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.cli._flow import cut
-from bridge.cli._tasks_view import ranges, table
+from bridge.cli.tasks import ranges, table
 from bridge.loop.tasks.task import Task
 from tests.command import MAIN
 

@@ -1,6 +1,7 @@
 """The repository of a project: where it stands, what a turn has changed, and commits that keep the work.
 
 ``tree``        what git prints about a working tree, read (pure)
+``command``     git itself, asked so that it runs nothing that an agent has named
 ``repository``  one repository: asked, compared, committed
 ``work``        "was there work?", also where there is no git
 ``fresh``       a new repository, for demonstrations and trials

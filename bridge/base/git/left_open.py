@@ -1,13 +1,19 @@
-"""What an agent, or a program that was ended, leaves open in git's folder: a lock, a rebase."""
+"""What an agent, or a program that was ended, leaves open in git's folder or in that of a box: a lock, a rebase."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, delete, read_bytes
+from bridge.base.json_files import read_object
 from bridge.errors import BridgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "config.lock")
 _OPEN = {
@@ -19,6 +25,8 @@ _OPEN = {
     "BISECT_LOG": "a bisect",
 }
 _LONGEST = 4096
+RECORD = "record.json"
+"""The file in the state of a box that says what the host had, and what is under way."""
 
 
 def git_dir(project: Path) -> Path:
@@ -101,3 +109,19 @@ def _is_held(path: Path, git_dir: Path) -> bool:
                     if (seen.st_dev, seen.st_ino) == (here.st_dev, here.st_ino):
                         return True
     return False
+
+
+def state_of(own: str, env: Mapping[str, str]) -> Path:
+    """Where the state of the boxes of a git folder `own` lies, in the home of whoever has this environment."""
+    given = env.get("XDG_STATE_HOME", "")
+    base = (
+        given if given.startswith("/") else os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local/state")
+    )
+    name = hashlib.sha256(os.fsencode(os.path.realpath(own))).hexdigest()[:16]
+    return Path(os.path.realpath(base), "ralph-bridge", "git", name)
+
+
+def under_way(own: str, env: Mapping[str, str]) -> str:
+    """Name what goes on in the boxes of a git folder alone, such as ``rebase-merge``; ''."""
+    found = read_object(state_of(own, env) / RECORD) or {}
+    return str(found.get("under_way") or "")

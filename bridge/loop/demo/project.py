@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import sys
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.base.clis import shipped_drivers
 from bridge.base.git.fresh import begin_repository
 from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError, ProgramNotFound
-from bridge.loop.demo.standin import CLIS, TASKS
+from bridge.loop.demo import standin
 from bridge.loop.setups.plain.settings import IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+_OURS = resources.files("bridge.loop.demo")
 _PROMPT = """\
 # Greeter
 
@@ -76,7 +78,7 @@ def make_project(
     folder, programs = base / "project", base / "bin"
     (folder / ".ralph").mkdir(parents=True)
     programs.mkdir()
-    titles = [title for title, _, _ in TASKS]
+    titles = [each["title"] for each in stand_ins()["tasks"]]
     titles += [f"Write task-{number}.md" for number in range(len(titles) + 1, iterations + 1)]
     tasks = wanted or tuple(titles[:iterations])
     plan = "# Fix plan\n\n" + "".join(f"- [ ] {task}\n" for task in tasks)
@@ -104,11 +106,18 @@ def make_project(
     return DemoProject(folder, programs, cli, tasks, env)
 
 
+def stand_ins() -> dict[str, Any]:
+    """What the stand-ins for CLIs take and refuse, and the tasks that they know; see ``stand_ins.yaml``."""
+    import yaml
+
+    found: dict[str, Any] = yaml.safe_load(_OURS.joinpath("stand_ins.yaml").read_bytes())
+    return found
+
+
 def _stand_in(programs: Path, name: str) -> None:
-    assert name in CLIS
-    source = resources.files("bridge.loop.demo").joinpath("standin.py").read_bytes()
     script = programs / "standin.py"
-    script.write_bytes(source)
+    script.write_bytes(_OURS.joinpath("standin.py").read_bytes())
+    (programs / standin.DATA).write_text(json.dumps(stand_ins()))
     # Not a Python shebang: those have a length limit, and a virtual environment may lie under blanks.
     command = " ".join(map(shlex.quote, [sys.executable, "-I", "-S", str(script), name]))
     program = programs / name

@@ -2,7 +2,8 @@
 
 Run as ``standin.py NAME ARG...``. It takes the options that the real CLI takes and refuses others as
 that one does, prints its event shapes, keeps sessions and refuses to resume one it doesn't know. It is
-copied into the demo's project and started there by itself, so it needs the standard library only.
+copied into the demo's project and started there by itself, so it needs the standard library only. What each CLI
+takes, and the tasks, are read from ``stand_ins.json`` beside it, which the demo makes of ``stand_ins.yaml``.
 """
 
 from __future__ import annotations
@@ -18,34 +19,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 PLAN = os.path.join(".ralph", "@fix_plan.md")
-TASKS: tuple[tuple[str, str, str], ...] = (
-    ("Write greet.sh: it greets the person it is given", "greet.sh",
-     '#!/usr/bin/env bash\necho "Hello, $1!"\n'),
-    ("Let greet.sh greet the world when it is given nobody", "greet.sh",
-     '#!/usr/bin/env bash\necho "Hello, ${1:-world}!"\n'),
-    ("Write test.sh: it checks both greetings", "test.sh",
-     '#!/usr/bin/env bash\nset -e\n[[ "$(bash greet.sh Ada)" == "Hello, Ada!" ]]\n'
-     '[[ "$(bash greet.sh)" == "Hello, world!" ]]\necho "2 passed"\n'),
-    ("Describe the project in README.md", "README.md",
-     "# Greeter\n\n`bash greet.sh [NAME]` greets NAME, or the world. `bash test.sh` checks it.\n"),
-)  # fmt: skip
-
-FLAG, VALUE, SEVERAL, OPTIONAL = "flag", "value", "several", "optional"
+FLAG, VALUE, SEVERAL, OPTIONAL = "flags", "values", "several", "optional"
+DATA = "stand_ins.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cli:
-    """`refusal`: what it prints about an option that it doesn't know. `refused`: its exit status then."""
+    """One of ``stand_ins.yaml``; its options are those of all four kinds, each with its own."""
 
     options: dict[str, str]
-    run: Callable[[Invocation], None]
+    prints: str
     refusal: str
     unknown_session: str
     refused: int = 1
     command: str | None = None
+    any_value: bool = False
+    prompt_option: bool = False
+    no_stdin: bool = False
+    wants: tuple[str, ...] = ()
+    session_prefix: str = ""
 
 
 @dataclass
@@ -96,7 +91,7 @@ def value_of(option: str, kind: str, rest: list[str], cli: Cli) -> Any:
         while rest and not rest[0].startswith("-"):
             taken.append(rest.pop(0))
         return taken
-    if not rest or (rest[0].startswith("-") and cli.run is not run_opencode):
+    if not rest or (rest[0].startswith("-") and not cli.any_value):
         fail(f"error: option '{option} <value>' argument missing", cli.refused)
     return rest.pop(0)
 
@@ -170,18 +165,9 @@ def run_claude(run: Invocation) -> None:
         sys.stdout.write(run.texts[-1] + "\n")
         return
     usage = used_by(run)
-    event(
-        "result",
-        subtype="success",
-        is_error=False,
-        duration_ms=12,
-        num_turns=2,
-        result=run.texts[-1],
-        total_cost_usd=cost(*usage.values()),
-        usage=usage,
-        permission_denials=[],
-        terminal_reason="completed",
-    )
+    done = {"duration_ms": 12, "num_turns": 2, "result": run.texts[-1], "total_cost_usd": cost(*usage.values())}
+    ended = {"usage": usage, "permission_denials": [], "terminal_reason": "completed"}
+    event("result", subtype="success", is_error=False, **done, **ended)
 
 
 def run_codex(run: Invocation) -> None:
@@ -219,8 +205,8 @@ def run_opencode(run: Invocation) -> None:
         part("step-finish", type="step-finish", reason="stop" if last else "tool-calls", **used)
 
 
-def run_copilot(run: Invocation) -> None:
-    """copilot: plain text, the texts separated by a blank line."""
+def run_texts(run: Invocation) -> None:
+    """copilot, kiro-cli: plain text, the texts separated by a blank line."""
     sys.stdout.write("".join(text.rstrip("\n") + "\n\n" for text in run.texts))
 
 
@@ -306,11 +292,8 @@ def run_kimi(run: Invocation) -> None:
     for number, text in enumerate(run.texts):
         if number == 0 and run.edited:
             called = {"name": "Write", "arguments": json.dumps({"path": run.edited})}
-            emit(
-                role="assistant",
-                content=text,
-                tool_calls=[{"type": "function", "id": "call_1", "function": called}],
-            )
+            calls = [{"type": "function", "id": "call_1", "function": called}]
+            emit(role="assistant", content=text, tool_calls=calls)
             emit(role="tool", tool_call_id="call_1", content="written")
         else:
             emit(role="assistant", content=text)
@@ -340,10 +323,8 @@ def run_pi(run: Invocation) -> None:
         last = number == len(run.texts) - 1
         emit(type="turn_start")
         for piece in pieces(text):
-            emit(
-                type="message_update",
-                assistantMessageEvent={"type": "text_delta", "contentIndex": 0, "delta": piece},
-            )
+            delta = {"type": "text_delta", "contentIndex": 0, "delta": piece}
+            emit(type="message_update", assistantMessageEvent=delta)
         emit(type="message_update", assistantMessageEvent={"type": "text_end", "contentIndex": 0, "content": text})
         used: dict[str, Any] = {}
         if last:
@@ -361,15 +342,8 @@ def run_pi(run: Invocation) -> None:
 def run_droid(run: Invocation) -> None:
     """droid: an event per message, each with the session."""
     session = {"session_id": run.session}
-    emit(
-        type="system",
-        subtype="init",
-        cwd=os.getcwd(),
-        tools=["Edit"],
-        model="stand-in",
-        reasoning_effort="none",
-        **session,
-    )
+    with_what = {"tools": ["Edit"], "model": "stand-in", "reasoning_effort": "none"}
+    emit(type="system", subtype="init", cwd=os.getcwd(), **with_what, **session)
     emit(type="message", role="user", id="message_0", text=run.prompt, **session)
     for number, text in enumerate(run.texts, 1):
         emit(type="message", role="assistant", id=f"message_{number}", text=text, **session)
@@ -381,116 +355,7 @@ def run_droid(run: Invocation) -> None:
     emit(type="completion", finalText=run.texts[-1], numTurns=len(run.texts), durationMs=12, usage=usage, **session)
 
 
-def accepts(*, flags: str, values: str, several: str = "", optional: str = "") -> dict[str, str]:
-    """What options take: nothing, a value, several up to the next option, or perhaps one."""
-    kinds = {FLAG: flags, VALUE: values, SEVERAL: several, OPTIONAL: optional}
-    return {option: kind for kind, options in kinds.items() for option in options.split()}
-
-
-CLIS: dict[str, Cli] = {
-    "claude": Cli(
-        accepts(flags="-p --print --verbose --include-partial-messages --dangerously-skip-permissions -c"
-                      " --continue",
-                values="--output-format --permission-mode --append-system-prompt --model --resume --session-id",
-                several="--allowedTools --disallowedTools"),
-        run_claude,
-        refusal="error: unknown option '{}'",
-        unknown_session="No conversation found with session ID: {}",
-    ),
-    "codex": Cli(
-        accepts(flags="--json --skip-git-repo-check --full-auto --dangerously-bypass-approvals-and-sandbox",
-                values="--sandbox -s --cd -C --model -m -c"),
-        run_codex,
-        refusal="error: unexpected argument '{}' found",
-        refused=2,
-        unknown_session="Error: thread/resume failed: no rollout found for thread id {}",
-        command="exec",
-    ),
-    "opencode": Cli(
-        accepts(flags="--continue -c --share --thinking",
-                values="--agent --format --session -s --model -m --title"),
-        run_opencode,
-        refusal="opencode run [message..]\n\nUnknown argument: {}",
-        unknown_session="Error: Session not found",
-        command="run",
-    ),
-    "copilot": Cli(
-        accepts(flags="--autopilot --yolo --allow-all-tools --no-ask-user -s --silent",
-                values="--max-autopilot-continues --model -p --prompt", optional="--resume"),
-        run_copilot,
-        refusal="error: unknown option '{}'",
-        unknown_session="No session, task, or name matched '{}'",
-    ),
-    "cursor-agent": Cli(
-        accepts(flags="-p --print --force -f --trust", values="--output-format --model --resume"),
-        run_cursor,
-        refusal="error: unknown option '{}'",
-        unknown_session="Session {} not found",
-    ),
-    "gemini": Cli(
-        accepts(flags="--skip-trust -y --yolo",
-                values="--output-format -o --approval-mode --model -m --resume -r -p --prompt"),
-        run_gemini,
-        refusal="Unknown argument: {}",
-        unknown_session='Error resuming session: Invalid session identifier "{}".',
-    ),
-    "qwen": Cli(
-        accepts(flags="--include-partial-messages -y --yolo",
-                values="--output-format -o --approval-mode --model -m --resume -r -p --prompt"
-                       " --append-system-prompt"),
-        run_qwen,
-        refusal="Unknown argument: {}",
-        unknown_session="No saved session found with ID {}",
-    ),
-    "kimi": Cli(
-        accepts(flags="--auto -y --yolo", values="--output-format -m --model -S --session -p --prompt"),
-        run_kimi,
-        refusal="error: unknown option '{}'",
-        unknown_session='error: failed to run prompt: Session "{}" not found.',
-    ),
-    "agy": Cli(
-        accepts(flags="--dangerously-skip-permissions --sandbox",
-                values="--output-format --model --conversation --print-timeout -p --print"),
-        run_agy,
-        refusal="flag provided but not defined: {}",
-        unknown_session="conversation {} not found",
-    ),
-    "kiro-cli": Cli(
-        accepts(flags="--no-interactive --trust-all-tools -a --resume",
-                values="--model --agent --wrap --trust-tools"),
-        run_copilot,
-        refusal="error: unexpected argument '{}' found",
-        unknown_session="No session {}",
-        command="chat",
-    ),
-    "pi": Cli(
-        accepts(flags="-p --print -a --approve --offline",
-                values="--mode --model --provider --session -t --tools -xt --exclude-tools --append-system-prompt"),
-        run_pi,
-        refusal="Error: Unknown option: {}",
-        unknown_session="No session found matching '{}'",
-    ),
-    "droid": Cli(
-        accepts(flags="--skip-permissions-unsafe",
-                values="--output-format -o --auto -m --model -s --session-id --append-system-prompt --only-tools"),
-        run_droid,
-        refusal="error: unknown option '{}'",
-        unknown_session="Session {} not found",
-        command="exec",
-    ),
-    "kilo": Cli(
-        accepts(flags="--continue -c --auto --share --thinking",
-                values="--agent --format --session -s --model -m --title"),
-        run_opencode,
-        refusal="kilo run [message..]\n\nUnknown argument: {}",
-        unknown_session="Error: Session not found",
-        command="run",
-    ),
-}  # fmt: skip
-_PROMPT_IS_AN_OPTION = ("copilot", "gemini", "qwen", "kimi", "agy")
-
-
-def check(run: Invocation) -> str:
+def check(cli: Cli, run: Invocation) -> str:
     """Refuse combinations that the real CLI refuses; set the prompt; return the session to resume or ""."""
     options, words = run.options, run.words
     resume = str(options.get("--resume") or options.get("--session") or options.get("--session-id") or "")
@@ -500,11 +365,11 @@ def check(run: Invocation) -> str:
         words = words[2:]
     prompt = (
         (options.get("-p") or options.get("--prompt") or options.get("--print"))
-        if run.name in _PROMPT_IS_AN_OPTION
+        if cli.prompt_option
         else " ".join(words)
     )
     run.prompt = str(prompt or "")
-    if run.prompt in ("", "-") and run.name not in ("cursor-agent", "kimi", "agy"):  # as the real ones do
+    if run.prompt in ("", "-") and not cli.no_stdin:
         run.prompt = "" if sys.stdin.isatty() else sys.stdin.read().strip()
     if run.name == "claude":
         streams = options.get("--output-format") == "stream-json"
@@ -517,8 +382,8 @@ def check(run: Invocation) -> str:
         )
         if free and os.geteuid() == 0 and os.environ.get("IS_SANDBOX") != "1":
             fail("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
-    if run.name in ("claude", "cursor-agent") and not {"-p", "--print"} & options.keys():
-        fail("this stand-in only runs without a terminal: -p is missing")
+    if cli.wants and not options.keys() & cli.wants:
+        fail(f"this stand-in only runs without a terminal: {cli.wants[0]} is missing")
     if run.name == "codex" and "--skip-git-repo-check" not in options and not git("rev-parse", "--git-dir"):
         fail("Not inside a trusted directory and --skip-git-repo-check was not specified.")
     if not run.prompt:
@@ -538,7 +403,7 @@ def open_session(cli: Cli, run: Invocation, resume: str) -> None:
     if resume and resume not in known:
         fail(cli.unknown_session.format(resume))
     run.resumed = bool(resume)
-    anew = f"ses_{uuid.uuid4().hex[:24]}" if cli.run is run_opencode else str(uuid.uuid4())
+    anew = f"{cli.session_prefix}{uuid.uuid4().hex[:24]}" if cli.session_prefix else str(uuid.uuid4())
     run.session = resume or anew
     run.prompts = [*known.get(run.session, []), run.prompt]
     known[run.session] = run.prompts
@@ -552,13 +417,13 @@ def git(*arguments: str) -> bool:
     return subprocess.run(["git", *arguments], stdin=quiet, stdout=quiet, stderr=quiet, check=False).returncode == 0
 
 
-def work(run: Invocation) -> None:
+def work(run: Invocation, tasks: list[dict[str, str]]) -> None:
     """Do the next task of the plan, tick it, commit, and word the answer."""
     with open(PLAN, encoding="utf-8") as file:
         plan = file.read()
     task = re.search(r"^- \[ \] *(.*)$", plan, re.MULTILINE)
     if task is not None:
-        known = {title: (path, content) for title, path, content in TASKS}
+        known = {each["title"]: (each["file"], each["content"]) for each in tasks}
         number = len(re.findall(r"^- \[x\]", plan, re.MULTILINE)) + 1
         asked = re.fullmatch(r"Write ([\w.-]+): (.*)", task[1])
         other = (asked[1], f"{asked[2]}\n") if asked else (f"task-{number}.md", f"# {task[1]}\n")
@@ -591,24 +456,34 @@ def work(run: Invocation) -> None:
     )
 
 
+def load(name: str) -> tuple[Cli, list[dict[str, str]]]:
+    """What is known of a CLI, and the tasks."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), DATA), encoding="utf-8") as file:
+        found = json.load(file)
+    about = found["clis"][name]
+    kinds = (FLAG, VALUE, SEVERAL, OPTIONAL)
+    options = {option: kind for kind in kinds for option in about.pop(kind, "").split()}
+    return Cli(options=options, **about), found["tasks"]
+
+
 def main(argv: list[str]) -> int:
     name, *rest = argv
-    cli = CLIS[name]
     if rest == ["--version"]:
         sys.stdout.write("0.0.0 (ralph-bridge stand-in)\n")
         return 0
     if name == "opencode" and rest[:2] == ["session", "list"]:
         sys.stdout.write("[]\n")
         return 0
+    cli, tasks = load(name)
     if cli.command is not None:
         if rest[:1] != [cli.command]:
             fail(f"this stand-in only knows `{name} {cli.command}`", 2)
         rest = rest[1:]
     run = parse(cli, name, rest)
-    resume = check(run)
+    resume = check(cli, run)
     open_session(cli, run, resume)
-    work(run)
-    cli.run(run)
+    work(run, tasks)
+    globals()[f"run_{cli.prints}"](run)
     return 0
 
 

@@ -12,14 +12,14 @@ import sys
 from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli, known_clis
 from bridge.base.files import ANYWHERE, read_bytes
 from bridge.base.git.immune import git_settings
 from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
-from bridge.loop.sandbox import configured_commands, sessions, temporary
+from bridge.loop.sandbox import cli_state, configured_commands, temporary
 from bridge.loop.sandbox.box_policy import Policy
 from bridge.loop.sandbox.mounts import inside as _inside
 from bridge.loop.sandbox.mounts import refused, resolved
@@ -149,13 +149,13 @@ def compose(
     own = [top]  # of which each link may be a turn's
     asked = [*_asked(wanted.write, home, "write", project, own)]
     reads = [*_asked(wanted.read, home, "read", project, own)]
-    state = [_followed(each, own) for each in _state(clis, home, user)]
+    state = [_followed(each, own) for each in cli_state.own_files(clis, home, user)]
     writable = [*dict.fromkeys((*own, *state, *asked))]
     others = [tree, *(os.path.dirname(each) for each in shared[-1:] if os.path.basename(each) == ".git")]
-    apart = _apart(clis, wanted, home, user, kept=sessions.store((shared or [top])[-1], home, user))
-    remembered = [_followed(each, writable) for each in _own_sessions(clis, home, user, [*here, top])]
+    apart = cli_state.apart(clis, wanted, home, user, kept=cli_state.store((shared or [top])[-1], home, user))
+    remembered = [_followed(each, writable) for each in cli_state.own_sessions(clis, home, user, [*here, top])]
     missing = [each for each in (*apart.folders, *remembered) if not os.path.lexists(each)]
-    remembered += filter(os.path.isdir, _own_sessions(clis, home, user, others))
+    remembered += filter(os.path.isdir, cli_state.own_sessions(clis, home, user, others))
     writable += [_followed(each, writable) for each in (*remembered, *apart.credentials)]
     readable = [] if wanted.image else [*_programs(programs, user, home, [top, *asked, *reads])]
     ignored = git.ignored or os.path.join(home, ".config/git/ignore")
@@ -164,7 +164,9 @@ def compose(
     roots = [_followed(each, writable, system) for each in readable if not _inside(each, writable)] + reads
     shown = [*roots, *system]
     missing += [
-        _followed(each, writable, shown) for each in _folders(clis, home, user) if not os.path.lexists(each)
+        _followed(each, writable, shown)
+        for each in cli_state.needed_folders(clis, home, user)
+        if not os.path.lexists(each)
     ]
     readable = [*roots, *(_followed(each, writable, shown) for each in readable if _inside(each, writable))]
     roots = shown
@@ -186,12 +188,12 @@ def compose(
         for each in (*search_path(user), *search_path(env), *_beside(user, top), *git.named)
         if each != top and _inside(each, writable) and not _inside(each, shared)
     ]
-    patterns = [path for cli in clis for each in cli.protected for path in _places(each, cli, home, user)]
+    patterns = [path for cli in clis for each in cli.protected for path in cli_state.places(each, cli, home, user)]
     believed = {
         os.path.realpath(path): each.keys
         for cli in clis
         for each in cli.believed
-        for path in _places(each.file, cli, home, user)
+        for path in cli_state.places(each.file, cli, home, user)
     }
     run = [
         *configured_commands.named([*filter(_is_settings, patterns), *believed], home, home, top, further="args"),
@@ -200,7 +202,7 @@ def compose(
     free = {os.path.join(top, each) for each in wanted.allow}
     guarded += [each for each in dict.fromkeys(run) if _inside(each, writable) and each not in free]
     patterns += [os.path.join(top, each) for each in signs if "*" in each]
-    found = [path for each in patterns for path in _there(each)]
+    found = [path for each in patterns for path in cli_state.there(each)]
     # What a turn writes where nothing is mounted lies in what stands in for it.
     guarded += [
         source + each[len(path) :]
@@ -241,7 +243,7 @@ def compose(
                     _followed(path, writable, roots)
                     for cli in clis
                     for each in cli.private
-                    for path in _places(each, cli, home, user)
+                    for path in cli_state.places(each, cli, home, user)
                 ),
                 *temporary.shown([*writable, *roots]),
             ],
@@ -319,93 +321,6 @@ def _check_project(top: str, home: str) -> None:
             f"{top} holds your home folder: a box with all of it in it would be none\n"
             "  next: run the loop in a folder of its own"
         )
-
-
-def _state(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator[str]:
-    """The CLI's own files: as they are, since two copies of a login end each other."""
-    for cli in clis:
-        yield from (_expanded(each, home) for each in cli.state)
-        yield from _moved(cli, home, env)
-
-
-def _folders(clis: Sequence[Cli], home: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Folders of a CLI's state that have to be there; of one that is told where, none in its usual place."""
-    for cli in clis:
-        for each in (*cli.state, *cli.protected):
-            if each.endswith("/"):
-                usual, *moved = _places(each, cli, home, env)
-                yield from moved or [usual]
-
-
-class _Apart(NamedTuple):
-    """What CLIs keep of all projects, and what a box has instead.
-
-    Attributes:
-        stand_ins: source and path. hidden: what is empty in there, where nothing can stand in.
-        credentials: files among them that are the real ones.
-        folders, files: that have to be there.
-    """
-
-    stand_ins: tuple[tuple[str, str], ...]
-    hidden: tuple[str, ...]
-    credentials: tuple[str, ...]
-    folders: tuple[str, ...]
-    files: tuple[str, ...]
-
-
-def _apart(clis: Sequence[Cli], wanted: Wishes, home: str, env: Mapping[str, str], kept: str) -> _Apart:
-    # srt puts nothing in another's place: without sessions of a project's own, all of them have to be seen there.
-    srt = wanted.provider == "srt"
-    found: dict[str, str] = {}
-    for cli in clis if not srt else [each for each in clis if each.own_sessions]:
-        for each in cli.sessions:
-            usual, *moved = _places(each, cli, home, env)
-            paths = [*moved, usual] if os.path.lexists(usual) else moved or [usual]
-            found |= {os.path.realpath(path): "/" if each.endswith("/") else "" for path in paths}
-    sources = {} if srt else {path: f"{kept}{path}" for path in found}
-    both = [(each, found[path]) for path in found for each in (path, *filter(None, [sources.get(path)]))]
-    credentials = (path for cli in clis for each in cli.credentials for path in _places(each, cli, home, env))
-    return _Apart(
-        stand_ins=tuple((source, path) for path, source in sources.items()),
-        hidden=tuple(found) if srt else (),
-        credentials=tuple(each for each in credentials if _inside(each, found) and os.path.isfile(each)),
-        folders=tuple(each for each, folder in both if folder),
-        files=tuple(each for each, folder in both if not folder),
-    )
-
-
-def _own_sessions(clis: Sequence[Cli], home: str, env: Mapping[str, str], projects: Sequence[str]) -> Iterator[str]:
-    """The folders of these projects' own sessions."""
-    for cli in clis:
-        if cli.own_sessions:
-            usual, *moved = _places(cli.own_sessions, cli, home, env)
-            for each in moved or [usual]:
-                yield from sessions.own(os.path.realpath(each), projects)
-
-
-def _moved(cli: Cli, home: str, env: Mapping[str, str]) -> list[str]:
-    """Where a variable such as CLAUDE_CONFIG_DIR or CODEX_HOME has a CLI's state lie."""
-    named = (name for name in env if name.endswith(("_CONFIG_DIR", "_HOME")) and env[name])  # few, and asked often
-    folders = {
-        os.path.abspath(env[name])
-        for name in named
-        if any(fnmatch.fnmatchcase(name, each) for each in cli.variables)
-    }
-    there = (each for each in sorted(folders) if os.path.isdir(each) or not os.path.lexists(each))
-    return [each for each in there if not _inside(home, [os.path.realpath(each).rstrip("/")])]
-
-
-def _places(name: str, cli: Cli, home: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Where a file or folder of a CLI's state lies, or may lie; its name may be a pattern."""
-    own, whole = (f"{each.rstrip('/')}/" for each in (cli.state[0], name))
-    inside = whole.removeprefix(own) if whole.startswith(own) else os.path.basename(whole[:-1])
-    for path in (_expanded(name, home), *(os.path.join(each, inside) for each in _moved(cli, home, env))):
-        yield os.path.normpath(path)
-
-
-def _there(pattern: str) -> list[str]:
-    """What a name, or a pattern of names, of a CLI's state stands for today."""
-    return sorted(glob.glob(pattern)) if "*" in pattern else [pattern]
 
 
 def _programs(programs: Sequence[str], env: Mapping[str, str], home: str, others: Sequence[str]) -> Iterator[str]:
@@ -533,10 +448,6 @@ def _is_tree(folder: str, top: str) -> bool:
     """Whether people work in a folder, which is no cache."""
     work = _inside(top, [folder]) or os.path.lexists(os.path.join(folder, ".git"))
     return work and os.path.isdir(folder) and not os.path.lexists(os.path.join(folder, "CACHEDIR.TAG"))
-
-
-def _expanded(path: str, home: str) -> str:
-    return (home + path[1:] if path.startswith("~") else path).rstrip("/")
 
 
 def _is_settings(path: str) -> bool:

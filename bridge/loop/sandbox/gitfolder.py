@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import make_private, read_bytes, write_atomic
-from bridge.base.git.unfinished import RECORD, state_of
+from bridge.base.git.left_open import RECORD, state_of
 from bridge.base.json_files import as_object, parse_json, to_json
 from bridge.base.process.ask import TOO_LONG, TOO_MUCH, Ran
 from bridge.base.wording import one_line

@@ -1,4 +1,4 @@
-"""Attempts under way: orders for workers, what they report, and what came of each, whoever saw its end."""
+"""Attempts: orders for workers, what they report, what came of each whoever saw its end, and what is begun anew."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bridge.loop.swarm.events import TaskEnded, TaskProgress, TaskSaved, TaskSta
 from bridge.loop.swarm.folder import EventsTail, read_events, tail_size, task_folder
 from bridge.loop.swarm.pulls import TOKENS
 from bridge.loop.swarm.supervisor import UNSEEN, begun, ending, supervise
+from bridge.loop.swarm.swarm_record import CLOSED
 from bridge.loop.swarm.work_order import Order, Result
 from bridge.loop.swarm.work_trees import LOCK, Saved
 
@@ -237,3 +238,36 @@ class Attempts:
             if not begun(self._folder / "tasks" / task.task.id, task.attempt) and future.cancel():
                 del self.at_work[future]
                 task.step, task.outcome, task.reason = "done", "interrupted", "stopped"
+
+    # -- once more -------------------------------------------------------------------------------------
+
+    def anew(self, task: TaskRecord) -> None:
+        """Let it run again: where it conflicts, from the new base, and told so; else where it left off."""
+        if task.pushed and task.outcome in ("conflict", "check failed"):
+            self._on_top(task)
+        elif task.outcome in ("conflict", "check failed", CLOSED):
+            self._from_new_base(task)
+        task.step, task.outcome, task.reason, task.detail = "waiting", "", "", ""
+        task.ended = None
+
+    def _from_new_base(self, task: TaskRecord) -> None:
+        task.told = (
+            f"An earlier attempt at this task is on branch {task.branch} (see it with: git diff"
+            f" {task.base[:12]} {task.branch}). It could not be merged: {task.detail}.\n"
+            "What others did meanwhile is in your work tree. Do the task anew on top of that, and take over from"
+            " the earlier attempt what is right."
+        )
+        task.older.append(task.branch)
+        task.branch = task.tree = task.merge = task.onto = task.pushed = task.since = task.round = ""
+        task.pull, task.copied, task.rounds, task.answered = {}, {}, 0, []
+
+    def _on_top(self, task: TaskRecord) -> None:
+        """Have the turn that was to mend an open pull request once more, told what was wrong with it."""
+        task.told += f"\n\nWhat you did about that could not be taken over: {task.detail}."
+        if task.since:
+            task.told += f"\nRun `git merge {task.since}` in your work tree, resolve what conflicts, and commit."
+        self.open_box(task)
+
+    def open_box(self, task: TaskRecord) -> None:
+        """Have the task's plan written anew: in that of the attempt before its box is ticked."""
+        task.copied = {name: each for name, each in task.copied.items() if not self._project.is_of_task(name)}

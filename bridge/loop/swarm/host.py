@@ -39,17 +39,14 @@ from bridge.loop.swarm.pulls import OPEN, stacked_on
 from bridge.loop.swarm.source_reports import Telling
 from bridge.loop.swarm.status import PERMANENT, unfit
 from bridge.loop.swarm.swarm_record import (
-    CHECKS_FAILED,
-    CLOSED,
     MERGED,
     NOT_PUSHED,
     PULLED,
-    UNFINISHED,
     RecordWriter,
     SwarmRecord,
     TaskRecord,
 )
-from bridge.loop.swarm.watch import Watch, begin_watching, follow, unchanged
+from bridge.loop.swarm.watch import Watch, begin_watching, follow, look_again, unchanged
 from bridge.loop.swarm.work_trees import LOCK
 from bridge.loop.telemetry import observers
 
@@ -214,65 +211,14 @@ class Host:
         yield from self._noted(self.attempts.lost(task, "the host of the swarm was killed") for task in left)
         if self.resumed:
             self.record.paused += max(time.time() - self.record.last_sign, 0.0)
-        yield from self._look_at_pulls()
+        yield from map(Notice, look_again(self.record, self.queue.pulls, self.retry))
         for task in self.record.tasks:
             again = task.outcome in ("interrupted", "skipped") or task.outcome in self.retry
             if task.step == "done" and again:
-                self._anew(task)
+                self.attempts.anew(task)
         self._push_again()
         self.record.end, self.record.ended, self.record.landed = None, None, ""
         self.writer.write()
-
-    def _anew(self, task: TaskRecord) -> None:
-        """Let it run again: where it conflicts, from the new base, and told so; else where it left off."""
-        if task.pushed and task.outcome in ("conflict", "check failed"):
-            self._on_top(task)
-        elif task.outcome in ("conflict", "check failed", CLOSED):
-            self._from_new_base(task)
-        task.step, task.outcome, task.reason, task.detail = "waiting", "", "", ""
-        task.ended = None
-
-    def _from_new_base(self, task: TaskRecord) -> None:
-        task.told = (
-            f"An earlier attempt at this task is on branch {task.branch} (see it with: git diff"
-            f" {task.base[:12]} {task.branch}). It could not be merged: {task.detail}.\n"
-            "What others did meanwhile is in your work tree. Do the task anew on top of that, and take over from"
-            " the earlier attempt what is right."
-        )
-        task.older.append(task.branch)
-        task.branch = task.tree = task.merge = task.onto = task.pushed = task.since = task.round = ""
-        task.pull, task.copied, task.rounds, task.answered = {}, {}, 0, []
-
-    def _on_top(self, task: TaskRecord) -> None:
-        """Have the turn that was to mend an open pull request once more, told what was wrong with it."""
-        task.told += f"\n\nWhat you did about that could not be taken over: {task.detail}."
-        if task.since:
-            task.told += f"\nRun `git merge {task.since}` in your work tree, resolve what conflicts, and commit."
-        self._open_box(task)
-
-    def _open_box(self, task: TaskRecord) -> None:
-        """Have the task's plan written anew: in that of the attempt before its box is ticked."""
-        task.copied = {name: each for name, each in task.copied.items() if not self.project.is_of_task(name)}
-
-    def _look_at_pulls(self) -> Generator[LoopEvent, None, None]:
-        """What people have done with pull requests meanwhile; those that are to be watched are so again."""
-        for task in self.record.tasks:
-            if task.step == "watched":
-                task.watched = time.time()
-            settled = task.step == "done" and task.outcome in (PULLED, CLOSED, CHECKS_FAILED, UNFINISHED)
-            if self.queue.pulls is None or not settled or not task.pull or task.pull["state"] == "MERGED":
-                continue
-            try:
-                task.pull = self.queue.pulls.find(task.pull_branch) or task.pull
-            except BridgeError as error:
-                yield Notice(f"what became of pull requests can't be asked: {str(error).splitlines()[0]}")
-                return
-            closed, again = task.pull["state"] == "CLOSED", task.outcome in self.retry
-            task.outcome = CLOSED if closed else PULLED
-            task.detail = f"{task.pull['url']} was closed, and not merged" if closed else ""
-            if self.record.watch and task.pull["state"] == OPEN:
-                task.rounds = 0 if again else task.rounds
-                begin_watching(task)
 
     def _push_again(self) -> bool:
         """Have what couldn't be pushed pushed again; whether there is any."""
@@ -467,7 +413,7 @@ class Host:
         yield TaskEnded(task)
         if merged.outcome == "conflict" and self.record.redo_conflicts and not task.redone and not self.why:
             task.redone = True
-            self._anew(task)
+            self.attempts.anew(task)
             self.writer.write_task(task)
             yield Notice(f"{task.task.id} begins anew from what is merged by now")
 
@@ -477,7 +423,7 @@ class Host:
         """Put down what a look has brought and what follows from it, in one piece."""
         said = follow(task, looked, self.record)
         if task.step == "waiting":
-            self._open_box(task)
+            self.attempts.open_box(task)
         yield from self._told(task, said)
 
     def _told(self, task: TaskRecord, said: str) -> Generator[LoopEvent, None, None]:

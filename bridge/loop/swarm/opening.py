@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never
 
-from bridge.base.git.repository import check_argument
+from bridge.base.git.command import check_argument
 from bridge.base.options import check_options, in_units
 from bridge.base.resources import os_text
 from bridge.errors import ConfigurationError

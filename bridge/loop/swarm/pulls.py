@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bridge.base.amounts import whole
-from bridge.base.git.repository import Repository, check_argument
+from bridge.base.git.command import check_argument
+from bridge.base.git.repository import Repository
 from bridge.base.json_files import as_array
 from bridge.base.wording import closing_nothing, one_line, tame
 from bridge.errors import BridgeError, ConfigurationError, ProjectUnusable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from bridge.base.files import make_folder, write_atomic
-from bridge.base.git.repository import check_argument
+from bridge.base.git.command import check_argument
 from bridge.base.json_files import to_json
 from bridge.errors import ConfigurationError, ProjectUnusable
 from bridge.loop.swarm.work_trees import common_folder, complaints, is_within, keep, repository, resolve, why

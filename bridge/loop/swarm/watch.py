@@ -21,10 +21,11 @@ from bridge.loop.swarm.pulls import OPEN
 from bridge.loop.swarm.swarm_record import CHECKS_FAILED, CLOSED, PULLED, UNFINISHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from bridge.loop.swarm.checks import Review, Seen
+    from bridge.loop.swarm.pulls import PullRequests
     from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 POLL = "RALPH_BRIDGE_POLL_SECONDS"
@@ -193,6 +194,36 @@ def begin_watching(task: TaskRecord) -> None:
     """Its pull request is open: from now on what becomes of it is waited for."""
     task.step, task.outcome, task.reason, task.detail = "watched", "", "", ""
     task.checks, task.watched = "", time.time()
+
+
+def look_again(record: SwarmRecord, pulls: PullRequests | None, retry: Collection[str]) -> Iterator[str]:
+    """See what people have done with the pull requests of a swarm that goes on; those to be watched are so again.
+
+    Args:
+        record: of the swarm.
+        pulls: where they are asked; None: there are none.
+        retry: outcomes of tasks that get another attempt.
+
+    Returns:
+        What can't be asked, a sentence each.
+    """
+    for task in record.tasks:
+        if task.step == "watched":
+            task.watched = time.time()
+        settled = task.step == "done" and task.outcome in (PULLED, CLOSED, CHECKS_FAILED, UNFINISHED)
+        if pulls is None or not settled or not task.pull or task.pull["state"] == "MERGED":
+            continue
+        try:
+            task.pull = pulls.find(task.pull_branch) or task.pull
+        except BridgeError as error:
+            yield f"what became of pull requests can't be asked: {str(error).splitlines()[0]}"
+            return
+        closed, again = task.pull["state"] == "CLOSED", task.outcome in retry
+        task.outcome = CLOSED if closed else PULLED
+        task.detail = f"{task.pull['url']} was closed, and not merged" if closed else ""
+        if record.watch and task.pull["state"] == OPEN:
+            task.rounds = 0 if again else task.rounds
+            begin_watching(task)
 
 
 def follow(task: TaskRecord, looked: Looked, record: SwarmRecord) -> str:

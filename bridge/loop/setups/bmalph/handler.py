@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base import json_files, timestamps
 from bridge.loop.engine.events import Notice, ReviewEnded
@@ -13,7 +13,6 @@ from bridge.loop.setups.bmalph import quality_gates
 from bridge.loop.setups.bmalph.policy import BmalphOutcome, BmalphState
 from bridge.loop.setups.bmalph.review import ReviewFacts, findings_text, review, review_due
 from bridge.loop.setups.bmalph.state_files import FILES, further, lines, reset, status
-from bridge.loop.setups.bmalph.stories import track
 from bridge.loop.setups.dot_ralph import files
 from bridge.loop.setups.dot_ralph.folder import read_plan
 from bridge.loop.setups.dot_ralph.handler import FolderHandler, keep_stream
@@ -150,3 +149,20 @@ def context_of(state: BmalphState, plan: Plan | None, *, resumed: bool) -> str:
         failing=quality_gates.failing_sentences(state.gates),
         findings=findings_text(state.findings),
     )
+
+
+class Tracking(NamedTuple):
+    """How many boxes were ticked during a run, and whether that contradicts its claim."""
+
+    delta: int
+    mismatch: bool
+
+
+def track(claimed: int, before: int, after: int) -> Tracking:
+    """Compare a claim with the ticked boxes before and after a run.
+
+    A loop is to do one task: more than one, claimed or ticked, is a mismatch too, as are boxes that were
+    unticked.
+    """
+    delta = after - before
+    return Tracking(delta, claimed != delta or claimed > 1 or delta > 1 or delta < 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from bridge.loop.engine.events import CheckEnded, CheckStarted, IterationEnded, 
 from bridge.loop.engine.policy import Verdict
 from bridge.loop.engine.store import LEAVE, StateFile
 from bridge.loop.setups.bmalph import quality_gates
-from bridge.loop.setups.bmalph.stories import collapse_plan
 from bridge.loop.setups.dot_ralph import files
 from bridge.loop.setups.dot_ralph import handler as shared
 from bridge.loop.setups.dot_ralph.state_files import Status, exit_code, exit_label, finished
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from bridge.loop.setups.dot_ralph.handler import Lines
 
 _NO_USAGE = Usage()
+_DONE_STORY = re.compile(r"[ \t]*-[ \t]*\[[xX]\][ \t]*Story \d")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_QUOTE = re.compile(r"[ \t]+>")
 
 
 # -- documents -----------------------------------------------------------------------------------------
@@ -234,3 +237,19 @@ def _lines_behind(event: Any) -> Lines:
             "INFO" if found.overall_status == "pass" else "WARN",
             (f"Quality gates: {found.overall_status} (mode {found.mode})"),
         )
+
+
+def collapse_plan(text: str) -> str:
+    """Drop the indented quote under each finished story; newlines of every kind stay as they are.
+
+    >>> collapse_plan("- [x] Story 1.1: Login\\n  > As a user\\n- [ ] Story 1.2: Logout\\n  > As a user\\n")
+    '- [x] Story 1.1: Login\\n- [ ] Story 1.2: Logout\\n  > As a user\\n'
+    """
+    kept = []
+    dropping = False
+    for line in _LINE.findall(text):
+        if dropping and _QUOTE.match(line):
+            continue
+        dropping = _DONE_STORY.match(line) is not None
+        kept.append(line)
+    return "".join(kept)

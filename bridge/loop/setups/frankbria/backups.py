@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.base.files import delete, make_folder, read_bytes, write_atomic
-from bridge.base.git.repository import Repository, check_argument
+from bridge.base.git.command import check_argument
+from bridge.base.git.repository import Repository
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.dot_ralph.folder import own_files
 

@@ -10,9 +10,8 @@ from bridge.base.wording import one_line
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.playbook import plan
 from bridge.loop.setups.playbook.kind import BUILD, PLACES, PLAN, PLAN_MODE, place_of, prompt_name
-from bridge.loop.setups.prompted.files import plan_text
+from bridge.loop.setups.prompted.files import file_prompt, plan_text
 from bridge.loop.setups.prompted.job import Job
-from bridge.loop.setups.prompted.prompts import file_prompt
 from bridge.loop.setups.prompted.words_for import number_words, program_of, require_prompts, takes_words
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from bridge.base.json_files import read_text
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import parse_plan
 from bridge.loop.setups.pocock.kind import PLANS
-from bridge.loop.setups.prompted.files import own_script, plan_text, shown
+from bridge.loop.setups.prompted.files import file_prompt, own_script, plan_text, shown
 from bridge.loop.setups.prompted.job import Job
-from bridge.loop.setups.prompted.prompts import file_prompt
 from bridge.loop.setups.prompted.task_lists import plan_in
 from bridge.loop.setups.prompted.words_for import number_words, program_of
 

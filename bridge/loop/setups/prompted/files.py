@@ -1,11 +1,12 @@
-"""The files of such a setup: where they lie, how people in the project write them, which script is the original."""
+"""The files of such a setup: where they lie, how people in the project write them, which script is the original,
+and the prompt, which is read anew for each turn."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.base.files import read_bytes, usable
+from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.setup_kind import Setup
 from bridge.loop.setups.standin import kept
@@ -13,6 +14,8 @@ from bridge.loop.setups.standin import kept
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from bridge.loop.setups.prompted.job import Prompt
 
 _MOST = 16 * 1024 * 1024
 
@@ -55,3 +58,37 @@ def plan_text(setup: Setup, name: str) -> str | None:
 
 def _from(project: Path, path: Path) -> str:
     return str(path.relative_to(project)) if path.is_relative_to(project) else str(path)
+
+
+def file_prompt(path: Path, name: str) -> Prompt:
+    """Of a file; a ConfigurationError says at once that it is empty or isn't there."""
+
+    def of_turn(_turn: int) -> bytes:
+        return _with_words(_content(path, name), name)
+
+    of_turn(1)
+    return of_turn
+
+
+def _content(path: Path, name: str) -> bytes:
+    with usable(f"the prompt {name}"):
+        try:
+            data = read_bytes(path, root=ANYWHERE)
+        except FileNotFoundError:
+            raise ConfigurationError(
+                f"no prompt file: looked for {path}\n  next: write it, or name one with --prompt"
+            ) from None
+        except IsADirectoryError:
+            raise ConfigurationError(
+                f"the prompt {name} is a directory\n  next: name a file with --prompt"
+            ) from None
+    return data
+
+
+def _with_words(data: bytes, name: str) -> bytes:
+    """Give a prompt back; one without words is refused: every CLI refuses it, some after minutes."""
+    if not data.strip():
+        raise ConfigurationError(
+            f"the prompt {name} is empty; no CLI runs on that\n  next: write what is to be done"
+        )
+    return data

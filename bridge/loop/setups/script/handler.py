@@ -18,10 +18,12 @@ from bridge.loop.engine.logs import APART
 from bridge.loop.engine.outcome import answer_of
 from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.setups.plain.handler import PlainFiles, PlainHandler
+from bridge.loop.setups.script.call_input import is_being_written, prompt_of
+from bridge.loop.setups.script.call_output import deliver
 from bridge.loop.setups.script.past_path import cli_names, paths_in, startup
 from bridge.loop.setups.script.policy import ScriptState
 from bridge.loop.setups.script.server import Server
-from bridge.loop.setups.script.turn import CallTool, Running, deliver, is_being_written, prompt_of
+from bridge.loop.setups.script.turn import CallTool, Running
 from bridge.loop.turn.tool import first_line
 from bridge.scripts.session_id import validate_session_id
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
-import stat
-import sys
-import tempfile
 import threading
 import time
 from collections import deque
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
-from fcntl import ioctl
-from itertools import zip_longest
-from termios import FIONREAD
 from typing import TYPE_CHECKING
 
 from bridge.base.files import descriptor, open_file
@@ -25,6 +17,8 @@ from bridge.base.process.argv import check_sizes, os_arguments
 from bridge.base.process.leftovers import MARK
 from bridge.base.process.program import Program
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
+from bridge.loop.setups.script.call_input import CHUNK, feed, lent, position_of, read_all
+from bridge.loop.setups.script.call_output import Relay, asked_for_events, text_of
 from bridge.loop.setups.script.past_path import OURS
 from bridge.loop.setups.script.server import without
 from bridge.loop.turn.language_model import with_model
@@ -35,7 +29,7 @@ from bridge.scripts.stream.analysis import Analyzer, RunFacts, analyze_file
 from bridge.scripts.stream.analysis.permanent import may_pass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -44,76 +38,6 @@ if TYPE_CHECKING:
     from bridge.loop.turn.tool import Event, TurnRequest, TurnResult
 
 _TICK = 0.02
-_HELD_SECONDS = 10.0
-_PIECE = 4096  # that a pipe takes at once where it takes anything
-_MOST_STDIN = 256 * 1024 * 1024
-_CHUNK = 65536
-_MUCH_IN_A_PIPE = 32 * 1024
-
-
-class Relay:
-    """What a CLI prints, on its way to the script: held back at first, since an attempt that a limit ends has to
-    leave nothing behind.
-
-    Args:
-        call: whose stdout and stderr it goes to.
-        ended: whether to give up on a script that doesn't read.
-    """
-
-    def __init__(self, call: Call, ended: Callable[[], bool]) -> None:
-        self._fds = call.request.fds
-        self._ended = ended
-        self._held: list[tuple[int, bytes]] = []
-        self._began: float | None = None
-        self._holding = True
-        self.broken = False
-        """Nobody reads its stdout any more."""
-
-    def put(self, number: int, data: bytes) -> None:
-        if not data:
-            return
-        if self._holding:
-            self._began = time.monotonic() if self._began is None else self._began
-            self._held.append((number, data))
-            self.look()
-        else:
-            self._write(number, data)
-
-    def look(self) -> None:
-        """Let go of what was held long enough."""
-        if self._holding and self._began is not None and time.monotonic() - self._began >= _HELD_SECONDS:
-            self.release()
-
-    def hold(self) -> None:
-        """Hold what comes from now on until somebody has judged it."""
-        self._holding, self._began = True, float("inf")
-
-    def release(self) -> None:
-        self._holding = False
-        held, self._held = self._held, []
-        for number, data in held:
-            self._write(number, data)
-
-    def drop(self) -> None:
-        self._held.clear()
-
-    def _write(self, number: int, data: bytes) -> None:
-        fd = self._fds[number]
-        if fd is None or (self.broken and number == 1):
-            return
-        left = memoryview(data)
-        poller = select.poll()
-        poller.register(fd, select.POLLOUT)
-        while left and not self._ended():
-            if not poller.poll(200):
-                continue
-            try:
-                left = left[os.write(fd, left[:_PIECE]) :]
-            except BlockingIOError:
-                continue
-            except OSError:
-                self.broken = self.broken or number == 1
-                return
 
 
 class Running:
@@ -258,9 +182,9 @@ class Running:
                     self._take(line, completed=watched.completed)
                     continue
                 if errors is not None:
-                    self.relay.put(2, errors.read(_CHUNK))
+                    self.relay.put(2, errors.read(CHUNK))
                 self._tend(program)
-            while errors is not None and (data := errors.read(_CHUNK)):
+            while errors is not None and (data := errors.read(CHUNK)):
                 self.relay.put(2, data)
         return watched.result(stderr=b"" if merged else stderr_tail(self.errors), shown=True)
 
@@ -304,7 +228,7 @@ class Running:
         self.lines.append(line)
         if self._analyzer.closings:
             self.relay.hold()
-        self.relay.put(1, _text_of(line) if self._as_events else line)
+        self.relay.put(1, text_of(line) if self._as_events else line)
 
     def _let_go(self) -> None:
         if self._feeding is not None:
@@ -342,7 +266,7 @@ class Running:
         argv = [*call.argv]
         fd = call.request.fds[0]
         form = call.form
-        if fd is not None and (place := _place(fd)) is not None:
+        if fd is not None and (place := position_of(fd)) is not None:
             if call.place is None:
                 call.place = place
             else:  # another attempt
@@ -372,148 +296,6 @@ class Running:
         self._fed_enough.set()
         if self._feed is not None:
             self._feed.join()
-
-
-def feed(call: Call, fd: int, to: int, enough: threading.Event) -> None:
-    """Hand on what comes in a pipe, and keep it, until it ends, or nobody reads any more."""
-    os.set_blocking(to, False)
-    left = memoryview(bytes(call.fed))
-    try:
-        while not (enough.is_set() or len(call.fed) > _MOST_STDIN):
-            poller = select.poll()
-            poller.register(to, select.POLLOUT if left else 0)
-            if not left:
-                poller.register(fd, select.POLLIN)
-            ready = dict(poller.poll(100))
-            if ready.get(to, 0) & ~select.POLLOUT:
-                return
-            if to in ready:
-                left = left[os.write(to, left[:_PIECE]) :]
-            elif fd in ready:
-                piece = os.read(fd, _CHUNK)
-                if not piece:
-                    return
-                call.fed += piece
-                left = memoryview(piece)
-    except OSError:  # nobody reads it any more
-        return
-    finally:
-        os.close(to)
-
-
-def asked_for_events(call: Call) -> tuple[str, ...]:
-    """Give the words with which a call's CLI prints events, where the script asks for its text; else nothing."""
-    calls = call.form.cli.calls
-    assert calls is not None
-    return () if _form_asked_for(call) else calls.events
-
-
-def asks_for_json(call: Call) -> bool:
-    """Whether a script asks for JSON, in whichever form."""
-    return any("json" in word for word in _form_asked_for(call))
-
-
-def _form_asked_for(call: Call) -> list[str]:
-    """The words of a call that say what its CLI is to print: options, and their values."""
-    calls, words = call.form.cli.calls, call.argv[call.form.at :]
-    assert calls is not None
-    found = []
-    for word, following in zip_longest(words, words[1:], fillvalue=""):
-        name, equals, value = word.partition("=")
-        if name in calls.forms:
-            found += [name, value if equals or following.startswith("-") else following]
-    return found
-
-
-def _text_of(line: bytes) -> bytes:
-    """What a CLI prints as text in the place of an event."""
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return line
-    if not isinstance(event, dict) or "type" not in event:
-        return line
-    words = event.get("result") if event["type"] == "result" else None
-    if not isinstance(words, str):
-        return b""
-    return (words if words.endswith("\n") else f"{words}\n").encode("utf-8", "surrogateescape")
-
-
-def prompt_of(call: Call) -> bytes:
-    """Read the prompt of a call, whose CLI won't; an option's file is left to it."""
-    form, fd = call.form, call.request.fds[0]
-    if form.prompt is not None:
-        words = os.fsencode(call.argv[form.prompt][form.before :])
-        if fd is None or not call.has_own_stdin:
-            return words
-        call.fed += read_all(fd, lambda: call.gone)
-        return words + (b"\n\n" + call.fed if call.fed.strip() else b"")
-    if fd is None or os.isatty(fd):
-        return b""
-    if call.stdin is None:
-        call.stdin = read_all(fd, lambda: call.gone)
-    return call.stdin
-
-
-@contextmanager
-def lent(fd: int) -> Iterator[int | None]:
-    """Give what a box gets in the place of a stdin: of a file the rest in a copy, since by its descriptor the file
-    could be opened to be written to, wherever it lies; a pipe as it is; nothing instead of a terminal or a device.
-
-    What was read of the copy counts as read of the file: the rest is the next command's.
-    """
-    mode = os.fstat(fd).st_mode
-    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        yield fd
-    elif not stat.S_ISREG(mode):
-        yield None
-    else:
-        with tempfile.TemporaryFile(buffering=0) as copy:
-            begin = at = os.lseek(fd, 0, os.SEEK_CUR)
-            while at - begin < _MOST_STDIN and (data := os.pread(fd, 1 << 20, at)):
-                copy.write(data)
-                at += len(data)
-            copy.seek(0)
-            yield copy.fileno()
-            os.lseek(fd, begin + min(copy.tell(), at - begin), os.SEEK_SET)
-
-
-def is_being_written(call: Call) -> bool:
-    """Whether its stdin is a pipe that somebody may still write to, and that isn't full: CLIs read to the end."""
-    fd = call.request.fds[0]
-    if fd is None or not stat.S_ISFIFO(os.fstat(fd).st_mode):
-        return False
-    poller = select.poll()
-    poller.register(fd, select.POLLIN)
-    if any(event & select.POLLHUP for _, event in poller.poll(0)):
-        return False
-    held = bytearray(4)
-    ioctl(fd, FIONREAD, held)
-    return int.from_bytes(held, sys.byteorder) < _MUCH_IN_A_PIPE
-
-
-def deliver(call: Call, words: str) -> None:
-    """Give the script the answer of another tool, in the form that it has asked its CLI for."""
-    relay = Relay(call, lambda: call.gone)
-    relay.release()
-    if asks_for_json(call):
-        answer = {"type": "result", "subtype": "success", "is_error": False, "result": words.rstrip("\n")}
-        words = json.dumps(answer) + "\n"
-    relay.put(1, words.encode("utf-8", "surrogateescape"))
-
-
-def read_all(fd: int, ended: Callable[[], bool]) -> bytes:
-    """Read a prompt to its end, as a CLI would; within bounds."""
-    data = bytearray()
-    poller = select.poll()
-    poller.register(fd, select.POLLIN)
-    while len(data) < _MOST_STDIN and not ended():
-        if poller.poll(200):
-            piece = os.read(fd, _CHUNK)
-            if not piece:
-                break
-            data += piece
-    return bytes(data)
 
 
 class CallTool:
@@ -591,10 +373,3 @@ def _hand_on(running: Running, request: TurnRequest) -> bytes:
 def _same(one: int | None, other: int | None) -> bool:
     """Whether two descriptors lead to the same file, so that what goes to them has one order."""
     return one is not None and other is not None and os.path.sameopenfile(one, other)
-
-
-def _place(fd: int) -> int | None:
-    """Where reading goes on; None: it can't be gone back in."""
-    with suppress(OSError):
-        return os.lseek(fd, 0, os.SEEK_CUR)
-    return None
