@@ -18,6 +18,7 @@ NETWORK = (
     "The socket connection was closed unexpectedly",
     "Unable to connect to API",
     "socket hang up",
+    "Selected model is at capacity. Please try a different model.",
     "connection to the server was lost",
 )
 WELL = Outcome(completed=True, said=True)

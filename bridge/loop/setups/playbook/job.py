@@ -13,7 +13,8 @@ from bridge.loop.setups.playbook.kind import BUILD, PLACES, PLAN, PLAN_MODE, pla
 from bridge.loop.setups.prompted.files import plan_text
 from bridge.loop.setups.prompted.job import Job
 from bridge.loop.setups.prompted.prompts import file_prompt
-from bridge.loop.setups.prompted.words_for import number_words, program_of, require_prompts, takes_words
+from bridge.loop.setups.prompted.words_for import program_of, require_prompts
+from bridge.loop.setups.script.arguments import number_words, takes_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,8 @@ from bridge.loop.setups.prompted.files import own_script, plan_text, shown
 from bridge.loop.setups.prompted.job import Job
 from bridge.loop.setups.prompted.prompts import file_prompt
 from bridge.loop.setups.prompted.task_lists import plan_in
-from bridge.loop.setups.prompted.words_for import number_words, program_of
+from bridge.loop.setups.prompted.words_for import program_of
+from bridge.loop.setups.script.arguments import number_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -136,6 +136,7 @@ _STATUS = lazy(
 )
 _PASSING = lazy(
     r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
+    r"|\bat capacity\b"
     r"|\b(?:error|status(?: code)?|http(?:/[\d.]{1,3})?)\W{0,3}5\d\d\b(?! [a-z])"
     r"|bad gateway|internal server error|server had an error|stream disconnected"
     r"|\b(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|\breconnecting\b|getaddrinfo|fetch failed|network error"
