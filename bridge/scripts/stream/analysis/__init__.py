@@ -92,6 +92,11 @@ class Analyzer:
         self._scan_text()
 
     @property
+    def prints_events(self) -> bool:
+        """Whether what was printed so far are events of a known CLI."""
+        return self._reader.family is not None
+
+    @property
     def closings(self) -> int:
         """Events so far that close a turn."""
         return self._reader.closings
