@@ -8,6 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from bridge.base import files
+from bridge.base.encodings import readable
 from bridge.base.files import in_folder, open_file, write_atomic
 from bridge.base.files import usable as usable
 
@@ -19,7 +20,7 @@ _MOST = 16 * 1024 * 1024
 
 
 def read_text(path: Path, *, root: str | None = None) -> str | None:
-    """Return what is in a file, at most 16 MiB of it; None when it isn't there.
+    """Return what is in a file, in UTF-8 or UTF-16, at most 16 MiB of it; None when it isn't there.
 
     Args:
         path: the file.
@@ -29,7 +30,7 @@ def read_text(path: Path, *, root: str | None = None) -> str | None:
         ProjectUnusable: it can't be read, is no regular file, or a link leads out of there.
     """
     with usable(path), suppress(FileNotFoundError, NotADirectoryError), open_file(path, root=root) as file:
-        return file.read(_MOST).decode("utf-8", "replace")
+        return readable(file.read(_MOST))
     return None
 
 

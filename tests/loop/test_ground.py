@@ -55,6 +55,11 @@ def test_no_identity(project: Path) -> None:
     assert ["agents can't commit" in each for each in told] == [True]
 
 
+def test_a_repository_of_another_user(project: Path) -> None:
+    told = _told(project, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
+    assert [f"safe.directory {project}" in each for each in told] == [True]
+
+
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"])
 def test_a_lock(project: Path, name: str) -> None:
     (project / ".git" / name).touch()

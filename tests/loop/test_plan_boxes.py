@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.loop.engine.plan import escaped, parse_plan, unescaped, with_ticks
+from bridge.base.json_files import read_text
+from bridge.loop.engine.plan import escaped, parse_plan, plan_of, unescaped, with_ticks
+from bridge.loop.setups.plain.handler import PlainFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -33,6 +39,15 @@ from bridge.loop.engine.plan import escaped, parse_plan, unescaped, with_ticks
 def test_boxes(text: str, done: int, total: int) -> None:
     plan = parse_plan(text)
     assert (plan.done, plan.total) == (done, total)
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-8-sig", "utf-32"])
+def test_a_plan_is_read_in_whatever_unicode_it_was_saved(tmp_path: Path, codec: str) -> None:
+    (tmp_path / ".ralph").mkdir()
+    for name in ("@fix_plan.md", "prd.md"):
+        (tmp_path / name).write_bytes("- [x] one\r\n- [ ] two\r\n".encode(codec))
+    assert PlainFiles(tmp_path).read_plan() == plan_of([(True, "one"), (False, "two")])
+    assert parse_plan(read_text(tmp_path / "prd.md") or "").next_task == "two"
 
 
 def test_an_example_is_not_ticked() -> None:

@@ -381,6 +381,15 @@ def test_the_promise(project: Path) -> None:
     assert end(loop(project, FakeDriver(), promise="DONE")) == (Verdict.COMPLETE, "completion_promise", 2)
 
 
+def test_a_promise_before_further_words_is_none(project: Path) -> None:
+    script(
+        project,
+        text("<promise>DONE</promise> comes last.") + text("More is to do.") + STOP,
+        text("<promise>DONE</promise>") + STOP,
+    )
+    assert end(loop(project, FakeDriver(), promise="DONE")) == (Verdict.COMPLETE, "completion_promise", 2)
+
+
 @pytest.mark.parametrize("where", [".ralph/@fix_plan.md", "@fix_plan.md"])
 def test_a_plan_that_is_ticked(project: Path, where: str) -> None:
     (project / where).write_text("- [x] a\n- [ ] b\n")

@@ -10,9 +10,17 @@ from bridge.loop.engine.policy import GO_ON, Decision, Limits, Verdict
 from bridge.loop.engine.standstill import NOT_READY, SAME, Standstill
 from bridge.loop.turn.tool import TurnLogs, TurnRequest, TurnResult
 from bridge.scripts.stream.analysis import Analyzer
+from tests.stream import samples
 
 ROOT = Outcome(status=1, error="--dangerously-skip-permissions cannot be used with root/sudo", said=False)
 GONE = Outcome(status=127, error="env: 'node': No such file or directory", said=False)
+NETWORK = (
+    "The socket connection was closed unexpectedly",
+    "Unable to connect to API",
+    "socket hang up",
+    "Selected model is at capacity. Please try a different model.",
+    "connection to the server was lost",
+)
 WELL = Outcome(completed=True, said=True)
 
 
@@ -37,7 +45,13 @@ def test_what_may_pass_goes_on() -> None:
     other = Outcome(status=1, error="something else", said=False)
     slow = Outcome(status=1, error="it failed", said=False)
     assert ends(network, network, network, network) == GO_ON
-    for words in ("API Error: 500", 'API Error: 500 {"type":"error"}', "status code 504", "Internal server error"):
+    for words in (
+        "API Error: 500",
+        'API Error: 500 {"type":"error"}',
+        "status code 504",
+        "Internal server error",
+        *NETWORK,
+    ):
         assert ends(*3 * [Outcome(status=1, error=words, said=False)]) == GO_ON, words
     assert ends(ROOT, ROOT, other) == GO_ON
     assert ends(WELL, ROOT, ROOT, ROOT) == GO_ON
@@ -57,6 +71,16 @@ def test_a_failure_without_a_word_has_to_come_twice_as_often() -> None:
     assert (end.reason, end.status) == (SAME, NOT_READY)
     assert "exit status 1, without a word · next: " in end.detail
     assert "printed nothing · next: " in ends(*6 * [Outcome(said=False)]).detail
+
+
+def test_an_error_that_is_printed_as_the_assistants_words_too_is_no_answer() -> None:
+    analyzer = Analyzer()
+    words = "Please accept the new terms first"
+    analyzer.feed(samples.lines(samples.CLAUDE_INIT, samples.message(words))[1])
+    analyzer.feed(samples.lines({**samples.CLAUDE_RESULT, "is_error": True, "result": words})[0])
+    request = TurnRequest(1, "PROMPT.md", TurnLogs(Path("out")))
+    turn = build_outcome(Outcome, TurnResult(1, analyzer), request, now=datetime.now(UTC))
+    assert ends(turn, turn, turn).reason == SAME
 
 
 def test_what_bash_prints_of_a_program_that_was_killed() -> None:

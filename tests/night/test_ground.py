@@ -111,6 +111,17 @@ def test_open_tasks_that_a_turn_took_out_of_the_plan(night: Project) -> None:
     _told(night, "turn 2 took 1 open task out of the plan")
 
 
+def test_a_plan_that_lost_more_open_tasks_than_were_done_completes_nothing(night: Project) -> None:
+    plan = PLANS.get(night.example.name)
+    if plan is None or night.example.name in ("ralphy", "snarktank"):  # the same stage
+        return
+    night.write(plan, "- [x] one\n- [ ] two\n- [ ] three\n- [ ] four\n- [ ] five\n")
+    said = _run(night, f"printf -- '- [x] one\\n' > {plan}")
+    _told(night, "turn 2 took 4 open tasks out of the plan")
+    if night.example.name not in (*OWN_SCREEN, "playbook", "pocock"):
+        assert not any(line.startswith("complete") for line in said.splitlines()), said
+
+
 def test_a_plan_that_was_emptied(night: Project) -> None:
     if (plan := PLANS.get(night.example.name)) is None or night.example.name == "ralphy":
         return

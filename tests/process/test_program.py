@@ -266,6 +266,12 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert caught.value.exit_code == 4
 
 
+def test_a_program_on_path_that_may_not_be_executed(tmp_path: Path) -> None:
+    _file(tmp_path / "codex", "#!/bin/sh\n", 0o644)
+    with pytest.raises(ProgramNotStarted, match="may not be executed\n  next: chmod"):
+        run_cli(["codex"], cwd=tmp_path, env={"PATH": str(tmp_path)}, on_stdout=print, stderr_path=tmp_path / "e")
+
+
 def _file(path: Path, text: str, mode: int = 0o755) -> str:
     path.write_text(text)
     path.chmod(mode)

@@ -140,6 +140,12 @@ def test_what_was_killed_and_went_on_has_one_sum(tmp_path: Path) -> None:
     assert formats.document(read_report(_loop(tmp_path), run="2-b"))["together"] is None
 
 
+def test_a_run_whose_beginning_a_turn_has_deleted_begins_with_its_first_turn(tmp_path: Path) -> None:
+    _runs(tmp_path, ("1-a", TurnRecorded(_turn(2))), ("1-a", _note("ended", 1010.0, **END)))
+    (run,) = read_report(_loop(tmp_path)).runs
+    assert run.began == _turn(2).began
+
+
 def test_a_run_without_a_turn_does_not_hide_the_one_before(tmp_path: Path) -> None:
     _runs(
         tmp_path,

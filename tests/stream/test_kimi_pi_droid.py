@@ -52,6 +52,20 @@ def test_what_a_turn_said_and_used(name: str, family: str, session: str, tokens:
     assert (used.input_tokens, used.output_tokens, used.cache_read_tokens) == tokens
 
 
+@pytest.mark.parametrize("first", [(), (KIMI,)])
+def test_kimi_has_answered_with_words_that_call_no_tool(first: tuple[Any, ...]) -> None:
+    """Its last line, which names the session, may be missing."""
+    reader = Reader()
+    call = {"role": "assistant", "content": "I do one.", "tool_calls": [{"id": "1"}]}
+    for line in lines(*first, call, {"role": "tool", "tool_call_id": "1", "content": "ok"}):
+        reader.feed(line)
+    assert not reader.answered()
+    for line in lines({"role": "assistant", "content": "Done.", "tool_calls": []}):
+        reader.feed(line)
+    assert reader.answered()
+    assert (reader.answer().family, reader.answer().text) == ("kimi", "I do one.\n\nDone.")
+
+
 def test_a_key_that_is_refused_is_a_failed_turn_though_pi_ends_with_0() -> None:
     found = judged(captured("pi-401"))
     assert (found.is_error, found.completed_turn) == (True, False)

@@ -252,6 +252,22 @@ def test_a_limit_that_ends_is_waited_out_and_a_credit_is_not(output: Any, perman
     assert (found.permanent is not None, found.limit is None) == (permanent, permanent)
 
 
+def test_an_error_that_is_printed_as_the_assistants_words_too_is_the_clis() -> None:
+    for words, expected in (
+        ("Credit balance is too low", R.NO_CREDIT),
+        ("Invalid API key · Please run /login", R.KEY_REFUSED),
+        ("Your organization has been disabled.", R.SUBSCRIPTION_ENDED),
+    ):
+        output = [samples.CLAUDE_INIT, samples.message(words), *claude(words)]
+        assert reason(output) is expected
+        assert judged(output).text == ""
+        assert reason([samples.CLAUDE_INIT, samples.message("Look."), *output[1:]]) is None, words
+
+
+def test_a_proxy_that_wants_a_login_is_not_the_providers() -> None:
+    assert reason(claude("API Error: 407 Proxy Authentication Required", 407)) is None
+
+
 def test_an_event_of_claudes_names_the_kind_before_any_result() -> None:
     bare = samples.message("New words")
     bare["message"] = {**bare["message"], "model": "<synthetic>"}  # type: ignore[dict-item]

@@ -160,7 +160,7 @@ class Cli(NamedTuple):
         family: of its output, a key of ``FAMILIES`` in scripts/stream/events.py; ``text``: it prints no events.
         held: what is known was held against the program itself; else it is from its documentation alone.
         closes: the events with which it has answered, each as conditions on fields that hold together:
-            ``type=step_finish part.reason=stop|length``.
+            ``type=step_finish part.reason=stop|length``; ``tool_calls=``: there are none.
         aside: events that may follow them and are no sign of a further answer to come, likewise.
         driver: the one that ships, or None.
         models: how it is told its model; None: it can't be.

@@ -165,6 +165,10 @@ class Repository(Git):
         commit, _, name = asked.text.partition("\n")
         return commit, name.removeprefix("refs/heads/") if name.startswith("refs/") else ""
 
+    def is_refused(self) -> bool:
+        """Whether git works with nothing here, because the files are another user's."""
+        return "safe.directory" in self._ask("rev-parse", "--git-dir").err
+
     def has_identity(self) -> bool:
         """Whether git knows who commits here; also where that can't be asked."""
         told = self._ask("var", "GIT_COMMITTER_IDENT").err

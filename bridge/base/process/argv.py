@@ -7,6 +7,7 @@ failed ``exec`` can't.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,9 @@ def _find(name: str, *, cwd: str, env: Mapping[str, str]) -> str:
     folders = os.pathsep.join(os.path.join(cwd, folder) for folder in search.split(os.pathsep))
     found = shutil.which(name, path=folders)
     if found is None:
+        there = next(filter(os.path.isfile, (os.path.join(each, name) for each in folders.split(os.pathsep))), None)
+        if there is not None:
+            raise ProgramNotStarted(f"{there} may not be executed\n  next: chmod +x {shlex.quote(there)}")
         raise ProgramNotFound(f"{name} was not found on PATH\n  PATH: {search}\n  next: {_advice(name)}")
     return found
 

@@ -92,7 +92,8 @@ class Program:
         self.status: int | None = None
         """Exit status once it has ended; minus the signal's number when a signal ended it."""
         self._graces = graces
-        self._timeout = timeout
+        self.timeout = timeout
+        """Seconds that it may run, or None."""
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._pending: list[bytes] = []
         self._length = 0
@@ -155,7 +156,7 @@ class Program:
             yield from self._split(self._end_group())
         yield from self._rest()
         if timed_out:
-            raise ProgramTimeout(f"{self.argv[0]} ran longer than {self._timeout:g} s and was ended")
+            raise ProgramTimeout(f"{self.argv[0]} ran longer than {self.timeout:g} s and was ended")
 
     def printed(self, most: int) -> tuple[bytes, int]:
         """Wait for its end; return the first `most` bytes of its stdout, and its status: TOO_LONG past its time."""

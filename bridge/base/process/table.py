@@ -174,6 +174,11 @@ def _sleeps(pid: int) -> bool:
     return False
 
 
+def cpu_ticks(pid: int) -> int:
+    """The processor's time that a process has used so far, in ticks of the clock; 0 where that can't be seen."""
+    return sum(map(int, _fields(pid)[11:13]))
+
+
 def holding_deleted(*paths: str) -> list[int]:
     """Pids that have one of these files open though it was deleted; none where that can't be seen (macOS)."""
     wanted = {f"{path} (deleted)" for path in paths}

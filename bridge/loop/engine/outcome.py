@@ -11,6 +11,7 @@ from bridge.base.records import dataclass
 from bridge.base.wording import one_line
 from bridge.errors import HookError, OutputNotFound, OutputUnreadable
 from bridge.scripts.session_id import is_dead_session, validate_session_id
+from bridge.scripts.stream.events.base import squeezed
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -221,9 +222,10 @@ def build_outcome(
 def words_of(analysis: Analysis, result: TurnResult) -> tuple[bool, str | None]:
     """Say whether the assistant has said anything, and what the CLI says about a failure.
 
-    A line or two of plain text before a failure are the CLI's own words, and no answer.
+    A line or two of plain text before a failure are the CLI's own words, and no answer; so is its error where some
+    print that as the assistant's words, too.
     """
-    said = _said(analysis)
+    said = _said(analysis) and not (analysis.is_error and squeezed(analysis.text) == squeezed(analysis.error or ""))
     words = analysis.error or (analysis.permanent.text if analysis.permanent else "")
     if not words and (result.status or analysis.is_error or not said):
         words = _last_line(result.stderr)
@@ -260,7 +262,7 @@ def _said(analysis: Analysis) -> bool:
 def _promised(promise: str | None, analysis: Analysis) -> bool:
     from bridge.scripts.stream.status import find_promise
 
-    return promise is not None and find_promise(analysis.text, promise)
+    return promise is not None and find_promise(analysis.last_text or analysis.text, promise)
 
 
 def _last_line(stderr: bytes) -> str:

@@ -94,6 +94,9 @@ class Pauses:
 NOT_DONE = ("safety_circuit_breaker", "test_saturation", "max_iterations")
 """Reasons for which a loop ends as complete, as its original does, and nobody says that its work is done."""
 
+PLAN_COMPLETE = "plan_complete"
+"""Why a loop ends whose plan has no open task."""
+
 LIMITS = ("api_limit", "rate_limit", "tokens_per_hour")
 """Reasons of waits for the end of a limit: a provider's, or one that the user has set per hour."""
 
@@ -250,7 +253,7 @@ def plan_done(plan: Plan | None) -> Decision | None:
     if plan is None or not plan.complete:
         return None
     boxes = "the only task of the fix plan is" if plan.done == 1 else f"all {plan.done} tasks of the fix plan are"
-    return Decision(Verdict.COMPLETE, "plan_complete", f"{boxes} ticked")
+    return Decision(Verdict.COMPLETE, PLAN_COMPLETE, f"{boxes} ticked")
 
 
 def found_nothing(outcome: Outcome) -> bool:

@@ -20,7 +20,7 @@ from bridge.loop.engine.lock import standing
 from bridge.loop.engine.turn_records import RESULTS, Totals, TurnRecord, totals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bridge.base.git.repository import Repository
@@ -265,6 +265,7 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
     runs = [
         replace(
             run,
+            began=run.began or _first_sign(run, turns.get(run.id, ())),
             turns=tuple(turns.get(run.id, ())),
             waits=tuple(waits.get(run.id, ())),
             checks=tuple(checks.get(run.id, ())),
@@ -273,6 +274,11 @@ def _runs(logs: Path, skipped: Counter[Path]) -> list[Run]:
         for run in found.values()
     ]
     return sorted(runs, key=lambda run: run.began)
+
+
+def _first_sign(run: Run, turns: Iterable[TurnRecord]) -> float:
+    """When a run began at the latest, where a turn has taken the line away that says so."""
+    return min((turn.began for turn in turns), default=run.ended or 0.0)
 
 
 def _with_event(run: Run, line: dict[str, Any], at: float) -> Run:

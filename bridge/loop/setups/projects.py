@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from bridge.base.encodings import decoded
 from bridge.base.files import ANYWHERE, confine, open_file, stays_inside, usable
 from bridge.base.process.secrets import shown_words
 from bridge.errors import ConfigurationError, ProjectBusy
@@ -260,9 +261,14 @@ def has_prompt(project: Path) -> bool:
 
 
 def require_words(path: Path, name: str) -> None:
-    """Refuse a prompt that is empty or blank: every CLI does, some after minutes (drift D15)."""
+    """Refuse a prompt that no CLI can read, or that is empty: every one does, some after minutes (drift D15)."""
     with usable("the prompt file"), open_file(path, root=ANYWHERE) as file:
         while data := file.read(_ENOUGH):
+            if (codec := decoded(data)[1]) != "utf-8" and file.tell() == len(data):
+                found = codec[:6].upper()
+                raise ConfigurationError(
+                    f"the prompt {name} is {found}; CLIs read UTF-8\n  next: iconv -f {found} -t UTF-8 {name}"
+                )
             if data.strip():
                 return
     raise ConfigurationError(f"the prompt {name} is empty; no CLI runs on that\n  next: write what is to be done")

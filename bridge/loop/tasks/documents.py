@@ -10,12 +10,12 @@ from itertools import groupby, islice, pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.base.encodings import decoded, encoded
 from bridge.base.files import ANYWHERE, make_folder, move, read_bytes, usable, write_atomic
 from bridge.base.json_files import read_object, read_text
 from bridge.base.records import dataclass
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import plan_items
-from bridge.loop.tasks.encodings import decoded, encoded
 from bridge.loop.tasks.task import (
     Asked,
     NothingOpen,

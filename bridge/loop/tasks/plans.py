@@ -6,12 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.base.encodings import decoded, encoded
 from bridge.base.files import ANYWHERE, read_bytes, usable, write_atomic
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.plan import with_ticks
 from bridge.loop.setups.prompted.task_lists import LAST, held_up, planned, read_entries, with_done
 from bridge.loop.tasks.checkboxes import PlanFormat, from_plan, from_planned
-from bridge.loop.tasks.encodings import decoded, encoded
 from bridge.loop.tasks.task import Asked, Source, SourceKind, Task, one_line
 from bridge.loop.tasks.task_order import ordered
 

@@ -12,11 +12,11 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from bridge.base import wording
+from bridge.base.encodings import decoded
 from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.base.records import dataclass
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
-from bridge.loop.tasks.encodings import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

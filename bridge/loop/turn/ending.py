@@ -27,29 +27,38 @@ class EndWatch:
         now: the time, in seconds; so are all others.
         grace: how long the CLI may stay once it has answered; 0: any time.
         silence: how long it may print nothing at all; None: any time.
+        rest: how long one that prints no events may stay once it has printed something and is at rest; 0: any time.
     """
 
-    def __init__(self, now: float, *, grace: float, silence: float | None) -> None:
-        self._grace, self._silence = grace, silence
-        self._printed = self._answered = now
+    def __init__(self, now: float, *, grace: float, silence: float | None, rest: float = 0.0) -> None:
+        self._grace, self._silence, self._rest = grace, silence, rest
+        self._printed = self._answered = self._looked = now
         self._closings = 0
 
     @property
     def tick(self) -> float:
         """Seconds after which :meth:`over` wants to be asked again."""
-        return max(0.02, min([1.0, *(each / 4 for each in (self._grace, self._silence) if each)]))
+        return max(0.02, min([1.0, *(each / 4 for each in (self._grace, self._silence, self._rest) if each)]))
 
     def printed(self, now: float, closings: int) -> None:
         """Note that something was printed; `closings` events that close a turn are in it so far."""
-        self._printed = now
+        self._printed = self._looked = now
         if not closings or closings != self._closings:  # without such events it is one document, whole or not
             self._answered = now
         self._closings = closings
 
-    def over(self, now: float, answered: Callable[[], bool]) -> Over | None:
-        """Say whether it is to be ended; `answered` is asked only where that matters."""
+    def over(
+        self, now: float, answered: Callable[[], bool], at_rest: Callable[[], bool] = lambda: False
+    ) -> Over | None:
+        """Say whether it is to be ended; `answered` is asked only where that matters, and so is `at_rest`:
+        whether it has been since that was asked last.
+        """
         if self._grace and now - self._answered >= self._grace and answered():
             return Over.ANSWERED
+        if self._rest and now - self._looked >= self._rest / 2:
+            self._looked = now
+            if at_rest():
+                return Over.ANSWERED
         if self._silence is not None and now - self._printed >= self._silence:
             return Over.SILENT
         return None

@@ -6,6 +6,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from bridge.base.process.rest import Rest
 from bridge.errors import ProgramTimeout
 from bridge.loop.turn.ending import EndWatch, Over, is_whole
 from bridge.loop.turn.tool import TurnResult
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from bridge.base.process.program import Program
     from bridge.loop.turn.tool import TurnSettings
     from bridge.scripts.stream.analysis import Analyzer
+
+_REST = 60.0
+"""Seconds for which a CLI that prints no events is to be at rest before its answer counts as whole, in turns of 20
+minutes and more; a twentieth of shorter ones."""
 
 
 class Watched:
@@ -38,7 +43,10 @@ class Watched:
         self.began = time.monotonic()
         self.completed = False
         self._program, self._analyzer = program, analyzer
-        self._watch = EndWatch(self.began, grace=settings.graces.answered, silence=settings.max_silence)
+        grace = settings.graces.answered
+        rest = max(grace, min((program.timeout or _REST) / 20, _REST)) if grace else 0.0
+        self._watch = EndWatch(self.began, grace=grace, silence=settings.max_silence, rest=rest)
+        self._rest = Rest(program.pid)
         self._every = max(min(every, self._watch.tick), 0.01)
         self._over: Over | None = None
         self._timed_out = False
@@ -49,7 +57,7 @@ class Watched:
             try:
                 for line in lines:
                     yield from self._taken(line)
-                    if (over := self._watch.over(time.monotonic(), self._analyzer.answered)) is not None:
+                    if (over := self._ended_by(time.monotonic())) is not None:
                         self._over = over
                         self._program.end(interrupt=over is not Over.ANSWERED)
                         if over is Over.ANSWERED:  # what it says of being ended is no part of its answer
@@ -59,6 +67,12 @@ class Watched:
                 self._timed_out = not self._analyzer.answered()
                 self._over = self._over if self._timed_out else Over.ANSWERED
 
+    def _ended_by(self, now: float) -> Over | None:
+        return self._watch.over(now, self._analyzer.answered, self._at_rest)
+
+    def _at_rest(self) -> bool:
+        return not self._analyzer.prints_events and self._rest.look()
+
     def _taken(self, line: bytes) -> Generator[bytes, None, None]:
         if not line and is_whole(rest := self._program.unfinished()):  # a result without a newline behind it
             self._program.taken()
@@ -67,6 +81,8 @@ class Watched:
             yield line
             self.completed = False
             self._watch.printed(time.monotonic(), self._analyzer.closings)
+            if not self._analyzer.prints_events:
+                self._rest.printed()
 
     def result(self, **more: Any) -> TurnResult:
         """Say what came of it, once it has ended; `more` as for :class:`TurnResult`."""

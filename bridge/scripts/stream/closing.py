@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class _Condition(NamedTuple):
-    """A field, by the keys that lead to it, and the values that it has to have, or must not."""
+    """A field, by the keys that lead to it, and the values that it has to have, or must not.
+
+    A value of '' stands for nothing in it, or no such field.
+    """
 
     keys: tuple[str, ...]
     values: frozenset[str]
@@ -27,6 +30,7 @@ class _Condition(NamedTuple):
         value: Any = event
         for key in self.keys:
             value = value.get(key) if isinstance(value, dict) else None
+        value = "" if value is None or value == [] else value
         return (isinstance(value, str) and value in self.values) is self.holds
 
 

@@ -229,6 +229,13 @@ def test_an_empty_prompt_is_refused(book: Playbook) -> None:
     assert "PROMPT_build.md is empty" in done.stderr
 
 
+def test_a_prompt_that_no_cli_can_read_is_refused(book: Playbook) -> None:
+    (book.path / "PROMPT_build.md").write_bytes("Do the next task.\n".encode("utf-16"))
+    done = book.run("run")
+    assert (done.returncode, book.begun()) == (2, 0)
+    assert "PROMPT_build.md is UTF-16; CLIs read UTF-8\n  next: iconv -f UTF-16 -t UTF-8 " in done.stderr
+
+
 def test_a_large_prompt_arrives_whole(book: Playbook) -> None:
     book.write("PROMPT_build.md", "0123456789" * 20_000)
     assert book.run("run", "--max-iterations", "1").returncode == 0

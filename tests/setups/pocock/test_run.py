@@ -84,6 +84,13 @@ def test_without_a_number_nothing_is_run(ralph: Ralph) -> None:
     assert "next: ralph-bridge run --max-iterations" in done.stderr
 
 
+def test_a_script_that_stumbles_over_its_missing_number_is_told_how_it_is_given(ralph: Ralph) -> None:
+    ralph.write("plans/ralph.sh", 'for ((i=1; i<=$1; i++)); do claude -p "Turn $i."; done\n')
+    done = ralph.run("run")
+    assert (done.returncode, ralph.calls()) == (1, [])
+    assert "how many turns: --max-iterations 10" in done.stderr.splitlines()[-1]
+
+
 def test_a_number_that_the_script_has_by_default_is_ours(ralph: Ralph) -> None:
     ralph.write("plans/ralph.sh", 'MAX=${1:-2}\nfor i in $(seq 1 $MAX); do claude -p "Turn $i of $MAX."; done\n')
     assert ralph.run("run").returncode == 0

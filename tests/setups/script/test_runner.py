@@ -95,6 +95,8 @@ def test_a_script_that_ends_before_any_call_is_told_where_arguments_go(calls: Ca
     done = calls.script(code)
     assert (done.returncode, done.stdout, calls.calls()) == (1, "Usage: loop.sh N\n", [])
     assert "the script ended with 1, before any call: its arguments go behind -- (script_ended)" in done.stderr
+    counts = calls.script('for i in $(seq "$1"); do claude -p go; done; exit 1').stderr.splitlines()
+    assert "its arguments go behind --, such as a number of turns: -- 10" in counts[-1]
     for words in ((), ("--", "x")):
         assert "behind --" not in calls.script("[ $# = 1 ] || claude -p go; exit 1", *words).stderr
     assert "behind --" not in calls.script("exit 130").stderr

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.git.left_open import git_dir, is_detached, locks, unfinished
 from bridge.base.wording import plural
-from bridge.loop.engine.policy import NOT_DONE, Decision, Verdict
+from bridge.loop.engine.policy import NOT_DONE, PLAN_COMPLETE, Decision, Verdict
 from bridge.loop.engine.stages.stage import Stage
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Ground(Stage):
         self._branch = self._head = ""
         self._moved = 0
         self._git_gone = 0  # the turn since which it is
+        self._undone = 0  # open tasks that turns took out of the plan, less those that came back
         self._lost: list[str] = []
         self._open: tuple[str, ...] = ()
         self._sentences: tuple[str, ...] = ()
@@ -58,7 +60,10 @@ class Ground(Stage):
             yield "detached HEAD: what is committed here is on no branch · next: git switch -c NAME"
         for lock in locks(folder):
             yield f"there is a {lock}: nobody can commit · next: end the git that holds it, else delete it"
-        if not self.loop.repository.has_identity():
+        if self.loop.repository.is_refused():
+            step = f"git config --global --add safe.directory {shlex.quote(str(folder.parent))}"
+            yield f"git works with nothing here: the files are another user's · next: {step}"
+        elif not self.loop.repository.has_identity():
             step = "git config user.name NAME && git config user.email ADDRESS"
             yield f"git has no user.name and user.email here: agents can't commit · next: {step}"
 
@@ -87,6 +92,9 @@ class Ground(Stage):
             report.took.append(f"{plural(lost, 'open task')} left the plan")
             sentences.append(f"turn {turn} took {plural(lost, 'open task')} out of the plan: nobody has done that")
             self._lost.append(sentences[-1].partition(":")[0])
+            self._undone += lost
+        elif planned and self._plan:
+            self._undone = max(self._undone - max(self._plan[1] - planned[1], 0), 0)
         if tree is not None and self._first is None:
             self._first, self._head = tree.branch, tree.head
         if tree is not None and changes is None and not git_dir(self._project).exists():
@@ -124,9 +132,15 @@ class Ground(Stage):
         return True
 
     def may_end(self, decision: Decision) -> Generator[LoopEvent | str, None, Decision]:
-        """A loop whose plan is gone isn't complete because its turns are used up."""
+        """A loop whose plan is gone isn't complete because its turns are used up, nor one by its plan where
+        that has lost more open tasks than were done.
+        """
         yield from ()
-        if decision.verdict is not Verdict.COMPLETE or decision.reason not in NOT_DONE or not self._plan_gone:
+        if decision.verdict is not Verdict.COMPLETE:
+            return decision
+        if decision.reason == PLAN_COMPLETE and self._plan and self._undone > self._plan[0]:
+            return replace(decision, verdict=Verdict.INCOMPLETE)
+        if decision.reason not in NOT_DONE or not self._plan_gone:
             return decision
         status = 0 if decision.status is None else decision.status
         return replace(decision, verdict=Verdict.INCOMPLETE, status=status)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from bridge.base.encodings import readable
 from bridge.base.files import ANYWHERE, confine, read_bytes, usable, write_atomic
 from bridge.base.timestamps import file_name
 from bridge.errors import ProjectUnusable
@@ -75,7 +76,7 @@ class PlainFiles:
         without_boxes = None
         for name in self.plans:
             with usable("the fix plan"), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                plan = parse_plan(read_bytes(self.project / name, root=ANYWHERE).decode("utf-8", "replace"))
+                plan = parse_plan(readable(read_bytes(self.project / name, root=ANYWHERE)))
                 if plan.total:
                     return name, plan
                 without_boxes = without_boxes or (name, plan)

@@ -12,7 +12,8 @@ from bridge.loop.setups.playbook import plan
 from bridge.loop.setups.playbook.kind import BUILD, PLACES, PLAN, PLAN_MODE, place_of, prompt_name
 from bridge.loop.setups.prompted.files import file_prompt, plan_text
 from bridge.loop.setups.prompted.job import Job
-from bridge.loop.setups.prompted.words_for import number_words, program_of, require_prompts, takes_words
+from bridge.loop.setups.prompted.words_for import program_of, require_prompts
+from bridge.loop.setups.script.arguments import number_words, takes_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

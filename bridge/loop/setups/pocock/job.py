@@ -14,7 +14,8 @@ from bridge.loop.setups.pocock.kind import PLANS
 from bridge.loop.setups.prompted.files import file_prompt, own_script, plan_text, shown
 from bridge.loop.setups.prompted.job import Job
 from bridge.loop.setups.prompted.task_lists import plan_in
-from bridge.loop.setups.prompted.words_for import number_words, program_of
+from bridge.loop.setups.prompted.words_for import program_of
+from bridge.loop.setups.script.arguments import number_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

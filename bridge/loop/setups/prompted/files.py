@@ -6,6 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.base.encodings import readable
 from bridge.base.files import ANYWHERE, read_bytes, usable
 from bridge.errors import ConfigurationError
 from bridge.loop.setups.setup_kind import Setup
@@ -52,7 +53,7 @@ def plan_text(setup: Setup, name: str) -> str | None:
         data = read_bytes(path, _MOST + 1)
         if len(data) > _MOST:
             raise ConfigurationError(f"{shown(setup, name)} has more than 16 MiB\n  next: see what is in it")
-        return data.decode("utf-8", "replace")
+        return readable(data)
     return None
 
 

@@ -22,6 +22,7 @@ from bridge.loop.setups.plain.handler import PlainFiles
 from bridge.loop.setups.plain.opening import driver_of
 from bridge.loop.setups.plain.settings import FILES, loop_settings
 from bridge.loop.setups.projects import active_run
+from bridge.loop.setups.script.arguments import takes_number
 from bridge.loop.setups.script.handler import ScriptHandler
 from bridge.loop.setups.script.policy import ScriptPolicy, ScriptState
 from bridge.loop.setups.script.process import ScriptProcess, command_for
@@ -131,7 +132,7 @@ class ScriptLoop(Opened):
         return f"script {self.name}{f', {self.tool.name}' if self.tool else ''}", self.loop
 
     def events(self) -> Generator[LoopEvent, None, None]:
-        loop = self.loop
+        loop, text = self.loop, read_text(self.script, root=ANYWHERE) or ""
         handler = ScriptHandler(
             PlainFiles(loop.project),
             loop,
@@ -139,7 +140,7 @@ class ScriptLoop(Opened):
             name=f"script {self.name}{f'@{loop.model}' if loop.model else ''}",
             start=self._started,
             env=dict(os.environ if loop.env is None else loop.env),
-            text=read_text(self.script, root=ANYWHERE) or "",
+            text=text,
             read_plan=self.known.read_plan,
             elsewhere=self.tool is not None,
             prints=self.here,
@@ -157,9 +158,14 @@ class ScriptLoop(Opened):
             promise=loop.promise is not None,
             idle_ends=self.known.idle_ends,
             one_task=bool(self.task),
-            bare=self.bare,
+            arguments=self._how_to_give_arguments(text) if self.bare else "",
         )
         return run_loop(tool, policy, handler, loop, active=active, state=ScriptState())
+
+    def _how_to_give_arguments(self, text: str) -> str:
+        if self.known.kind != SCRIPT and takes_number(text):
+            return "where it wants to be told how many turns: --max-iterations 10"
+        return f"its arguments go behind --{', such as a number of turns: -- 10' if takes_number(text) else ''}"
 
     def _started(self, env: dict[str, str], folder: str, ended: Callable[[], None]) -> ScriptProcess:
         grace = self.loop.graces.terminate

@@ -58,7 +58,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
         promise: that its user names ends it in front of the next call.
         idle_ends: so does a finished plan behind a call that changed nothing: the script has no end of its own.
         one_task: so do its plan and any promise, however the script ends: that may go on with other tasks.
-        bare: it was started without arguments.
+        arguments: how its arguments are given, where it was started without any.
     """
 
     noun: str = "task"
@@ -67,7 +67,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
     promise: bool = False
     idle_ends: bool = False
     one_task: bool = False
-    bare: bool = False
+    arguments: str = ""
 
     def begin(self, state: ScriptState, plan: Plan | None, at: Moment) -> tuple[ScriptState, Decision]:
         over = state.ended is not None and not state.called
@@ -94,7 +94,7 @@ class ScriptPolicy(PlanPolicy[ScriptState, Outcome]):
         left = but_open(plan, self.noun, self.nouns)
         used_up = self.asked is not None and state.iteration >= self.asked and left
         verdict = Verdict.INCOMPLETE if state.ended or self.one_task or used_up else Verdict.COMPLETE
-        early = ", before any call: its arguments go behind --" if self.bare and self._refused(state) else ""
+        early = f", before any call: {self.arguments}" if self.arguments and self._refused(state) else ""
         return Decision(verdict, ENDED, f"the script ended with {state.ended}{early}{left}", status=state.ended)
 
     def _refused(self, state: ScriptState) -> bool:

@@ -9,7 +9,8 @@ from bridge.errors import ConfigurationError
 from bridge.loop.setups.prompted.files import file_prompt, plan_text, shown
 from bridge.loop.setups.prompted.job import Job
 from bridge.loop.setups.prompted.task_lists import plan_in
-from bridge.loop.setups.prompted.words_for import number_words, program_of, require_prompts, tool_words
+from bridge.loop.setups.prompted.words_for import program_of, require_prompts, tool_words
+from bridge.loop.setups.script.arguments import number_words
 from bridge.loop.setups.snarktank.kind import PRD, PROMPTS
 
 if TYPE_CHECKING:

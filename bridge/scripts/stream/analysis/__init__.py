@@ -33,7 +33,7 @@ from bridge.scripts.stream.analysis.permanent import is_own as is_own_failure
 from bridge.scripts.stream.analysis.scan import Length, Scan, fingerprint
 from bridge.scripts.stream.analysis.verdict import json_verdict, text_verdict
 from bridge.scripts.stream.events import Answer, Reader
-from bridge.scripts.stream.events.base import clean
+from bridge.scripts.stream.events.base import clean, squeezed
 from bridge.scripts.stream.events.claude import TURNS_USED_UP
 from bridge.scripts.stream.events.gemini import TOO_MANY_REQUESTS
 
@@ -92,6 +92,11 @@ class Analyzer:
         self._scan_text()
 
     @property
+    def prints_events(self) -> bool:
+        """Whether what was printed so far are events of a known CLI."""
+        return self._reader.family is not None
+
+    @property
     def closings(self) -> int:
         """Events so far that close a turn."""
         return self._reader.closings
@@ -140,11 +145,17 @@ class Analyzer:
         else:
             if answer.completed and not answer.is_error and (error := _own_alone(answer.final_text)):
                 answer = replace(answer, is_error=True, error=error, text="", final_text="")
+            if _is_only_its_error(answer) and _own_alone(answer.text):  # some print it as the assistant's, too
+                answer = replace(answer, text="", final_text="")
             if answer.family == "text":  # one document that carries no answer
                 session_id = self._reader.session_id()
                 answer = replace(answer, family="json", text="", final_text="", session_id=session_id)
             found = json_verdict(answer, facts)
         return _completed(found, answer, length, facts)
+
+
+def _is_only_its_error(answer: Answer) -> bool:
+    return answer.is_error and squeezed(answer.text) == squeezed(answer.error or "")
 
 
 _API_ERROR = lazy(r"\[?api error(?::| \()", re.IGNORECASE)

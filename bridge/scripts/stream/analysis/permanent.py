@@ -91,7 +91,7 @@ _WORDS: tuple[tuple[PermanentReason, str], ...] = (
     (
         _R.NOT_LOGGED_IN,
         r"(?:you are |you['\u2019]re )?not (?:logged|signed) in|(?:you are |you['\u2019]re )?not authenticated"
-        r"|please (?:run )?`?/?login|please (?:log|sign) in|(?:login|authentication) (?:is )?required"
+        r"|please (?:run )?`?/?login|please (?:log|sign) in|(?:login|(?<!proxy )authentication) (?:is )?required"
         r"|no (?:api key|credentials|authentication information|auth credentials)"
         r"(?: was| were)? (?:found|set|provided)"
         r"|(?:your |the )?(?:oauth|access|refresh|auth) token (?:(?:has|was|is|could|not|been|already|be) ){0,3}"
@@ -136,10 +136,12 @@ _STATUS = lazy(
 )
 _PASSING = lazy(
     r"\b5\d\d\b\W{0,3}(?:internal|bad|service|gateway|server)|overloaded|temporarily|service unavailable"
+    r"|\bat capacity\b"
     r"|\b(?:error|status(?: code)?|http(?:/[\d.]{1,3})?)\W{0,3}5\d\d\b(?! [a-z])"
     r"|bad gateway|internal server error|server had an error|stream disconnected"
     r"|\b(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|\breconnecting\b|getaddrinfo|fetch failed|network error"
-    r"|connection (?:error|refused|reset)"
+    r"|\bconnection\b.{0,30}\b(?:error|refused|reset|closed|lost|aborted|dropped|terminated)\b|socket hang up"
+    r"|\b(?:unable|failed) to connect\b|network is unreachable"
     r"|timed? ?out|too many requests|rate[ _-]?limit",
     re.IGNORECASE,
 )

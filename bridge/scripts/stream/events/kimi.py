@@ -2,6 +2,7 @@
 
 Messages as its API has them (``role``, ``content``, ``tool_calls``), and ``meta`` lines. The session id is in the
 last line, which only a turn has that ended well; why another one failed stands on stderr. No tokens, no cost.
+Releases before 2 print the messages alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ class Kimi(Family):
 
     @staticmethod
     def claims(event: JsonObject) -> bool:
+        if "type" not in event and event.get("role") in ("assistant", "tool"):
+            return "content" in event or "tool_calls" in event
         return event.get("role") == "meta" and bool(kind(event))
 
     def event(self, event: JsonObject) -> None:

@@ -1,4 +1,4 @@
-"""Files of tasks in whatever Unicode an editor has saved them: UTF-8, UTF-16, UTF-32. Pure."""
+"""Text in whatever Unicode an editor has saved it: UTF-8, UTF-16, UTF-32. Pure."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ def decoded(data: bytes) -> tuple[str, str]:
         except UnicodeDecodeError:
             pass
     return data.decode("utf-8", "surrogateescape"), "utf-8"
+
+
+def readable(data: bytes) -> str:
+    """The text alone; what is no UTF-8 is U+FFFD in it.
+
+    >>> readable("- [ ] one".encode("utf-16")), readable(b"caf\\xe9")
+    ('\\ufeff- [ ] one', 'caf\ufffd')
+    """
+    text, codec = decoded(data)
+    return text if codec != "utf-8" else data.decode("utf-8", "replace")
 
 
 def encoded(text: str, codec: str) -> bytes:
