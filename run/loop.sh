@@ -191,11 +191,15 @@ summarise() {
     fi
 }
 
-push() {
+commit() { # without the token: git runs what the configuration names here, which a turn can have written
     [ -f "$kept/began" ] || exit 0
     git add -A
     git diff --cached --quiet || git -c core.hooksPath=/dev/null -c commit.gpgSign=false commit --quiet \
         -m 'Work of the loop that it had not committed'
+}
+
+push() {
+    [ -f "$kept/began" ] || exit 0
     head=$(git rev-parse HEAD)
     before=$(remote rev-parse --verify --quiet refs/heads/before || cat "$kept/began")
     if [ "$head" = "$before" ]; then

@@ -193,6 +193,31 @@ def test_every_test_that_is_named_exists() -> None:
     assert named - tests - files == set()
 
 
+ROOMS = sorted(ROOT.glob("bridge/**/README.md"))
+
+
+def test_every_module_that_a_room_names_is_where_it_says() -> None:
+    """From where the README is, or from a folder above it."""
+    missing, found = [], 0
+    for page in ROOMS:
+        for name in re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|yaml|sh|bash))`", page.read_text(encoding="utf-8")):
+            found += 1
+            if "NAME" not in name and not any((above / name).exists() for above in page.parents):
+                missing.append(f"{page.relative_to(ROOT)}: {name}")
+    assert found > 40
+    assert missing == []
+
+
+def test_every_command_that_a_room_names_exists() -> None:
+    wrong = {
+        (page, text): found
+        for page in ROOMS
+        for text in mentioned(page.read_text(encoding="utf-8"))
+        if (found := unknown(text))
+    }
+    assert wrong == {}
+
+
 def test_every_message_with_advice_is_one_of_ours() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("bridge/**/*.py"))
     sentences = re.sub(r'"\s*\n\s*f?"', "", source)

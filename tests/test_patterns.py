@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 
 import pytest
@@ -23,3 +25,9 @@ def test_it_does_what_a_compiled_one_does() -> None:
     assert found["unit"] == "MB"
     assert pattern.findall("1a") == [("1", "a")]
     assert pattern.groups == 2
+
+
+def test_a_copy_of_it_is_the_compiled_one() -> None:
+    pattern = lazy("a+", re.IGNORECASE)
+    for each in (copy.copy(pattern), copy.deepcopy(pattern), pickle.loads(pickle.dumps(pattern))):
+        assert each == re.compile("a+", re.IGNORECASE)

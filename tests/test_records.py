@@ -10,14 +10,17 @@ import pkgutil
 import subprocess
 import sys
 import threading
-from dataclasses import field
+from dataclasses import InitVar, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 import bridge
 from bridge.base.records import _Part, dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 
@@ -93,26 +96,83 @@ def test_one_that_comes_from_another_process_is_whole() -> None:
     assert done.stdout.decode() == "True Point(x=1, names=('a',)) True\n"
 
 
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads that take turns as often as can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty")
 def test_many_threads_make_one_class() -> None:
     for _ in range(30):
 
-        @dataclass
-        class Shared:
+        @dataclass(frozen=True)
+        class Shared(Point):
             x: int = 3
+            more: int = 4
+            others: tuple[int, ...] = ()
 
         start = threading.Barrier(4)
         seen: list[Any] = []
 
         def make(kind: type = Shared, start: threading.Barrier = start, seen: list[Any] = seen) -> None:
             start.wait()
-            seen.append(kind())
+            seen.extend(kind(more=5) for _ in range(20))
 
         threads = [threading.Thread(target=make) for _ in range(4)]
         for each in threads:
             each.start()
         for each in threads:
             each.join()
-        assert seen == [Shared()] * 4
+        assert seen == [Shared(more=5)] * 80
+
+
+def test_one_that_is_made_beside_other_threads_is_the_same() -> None:
+    def shape(decorate: Any) -> list[object]:
+        @decorate(frozen=True, kw_only=True)
+        class Shape(Point):
+            y: int
+            count: ClassVar[int] = 3
+            given: InitVar[int] = 4  # type: ignore[assignment]
+            lines: list[int] = field(default_factory=list)
+
+            def __post_init__(self, given: int) -> None:
+                self.lines.append(given)
+
+        kind: Any = Shape
+        one = kind(x=1, y=2)
+        assert one == kind(1, y=2) != kind(1, y=2, given=5)
+        words = [repr(one), kind.__doc__, str(inspect.signature(kind)), kind.__init__.__qualname__]
+        return [*words, repr(kind.__dataclass_params__), kind.__match_args__, sorted(vars(kind))]
+
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    try:
+        beside = shape(dataclass)
+    finally:
+        stop.set()
+        other.join()
+    assert beside == shape(dataclasses.dataclass) == shape(dataclass)
+
+
+def test_what_a_class_has_of_its_own_stays() -> None:
+    @dataclass
+    class Own:
+        x: int = 1
+
+        def __init__(self, twice: int) -> None:
+            self.x = 2 * twice
+
+    @dataclass(init=False)
+    class Without:
+        x: int = 1
+
+    assert repr(Own(2)).endswith("Own(x=4)")
+    assert repr(Without()).endswith("Without(x=1)")
 
 
 def test_all_of_ours_can_be_made() -> None:

@@ -15,9 +15,12 @@ class _Lazy(Generic[AnyStr]):
         setattr(self, name, value)
         return value
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return re.compile, self._source  # a copy, or what another process gets
+
 
 def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Give what has the methods of the compiled pattern.
+    """Give what has the methods of the compiled pattern; `re.sub` and its kin take it for none.
 
     >>> lazy("[a-z]+").findall("ab 12 c")
     ['ab', 'c']

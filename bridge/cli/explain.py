@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.base.resources import likely
 from bridge.cli._help import completes, json_option
 from bridge.cli._terminal import Style, hanging, print_json, text_width, write
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from bridge.scripts.contract import Hook
     from bridge.verify.clauses import Clause
@@ -176,14 +175,13 @@ def _find(code: str) -> Check:
     Raises:
         ConfigurationError: there is none; the likely meant one is named.
     """
-    from bridge.verify.registry import RETIRED, load
+    from bridge.verify.registry import RETIRED, load, meant
 
-    checks = load()
-    if (found := checks.get(code.upper())) is not None:
+    if (found := load().get(code.upper())) is not None:
         return found
     if (now := RETIRED.get(code.upper())) is not None:
         raise ConfigurationError(f"{code.upper()} is no check any more: {' and '.join(now.split())} judge the same")
-    raise ConfigurationError(f"no check is called {code!r}.{_meant(code, checks)}")
+    raise ConfigurationError(f"no check is called {code!r}.{meant(code)}")
 
 
 def matching(option: str, given: Iterable[str]) -> tuple[str, ...]:
@@ -192,22 +190,6 @@ def matching(option: str, given: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ConfigurationError: one of them names no check.
     """
-    from bridge.verify.registry import current, load
+    from bridge.verify.registry import codes_of
 
-    codes = [code.strip().upper() for text in given for code in text.split(",") if code.strip()]
-    wanted = [now for code in codes for now in current(code)]
-    if not wanted:
-        return ()
-    checks = load()
-    for code in wanted:
-        if not any(known.startswith(code) for known in checks):
-            raise ConfigurationError(f"{option} {code}: there is no such check.{_meant(code, checks)}")
-    return tuple(known for known in checks if known.startswith(tuple(wanted)))
-
-
-def _meant(code: str, checks: Mapping[str, Check]) -> str:
-    # A wrong number is nobody's slip of the pen for another one, unless it has the digits of one.
-    digits = "".join(filter(str.isdigit, code))
-    guess = f"RB{digits.zfill(3)}" if digits else ""
-    meant = f" Did you mean {guess}?" if guess in checks else likely(code.upper(), checks)
-    return f"{meant}\n  next: `ralph-bridge explain` lists all checks"
+    return tuple(sorted(codes_of((code for text in given for code in text.split(",") if code.strip()), option)))

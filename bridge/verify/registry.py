@@ -18,7 +18,6 @@ A check is a function of a probe (static ones: of a `Subject`, what is known of 
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import re
@@ -36,7 +35,7 @@ from bridge.errors import BridgeError, ConfigurationError
 from bridge.verify.findings import Finding, Harm, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from bridge.verify.probe.agent import AgentProbe
     from bridge.verify.probe.driver import DriverProbe
@@ -300,7 +299,7 @@ def chosen(
     Raises:
         ConfigurationError: an entry is neither a code nor how one begins.
     """
-    wanted = _codes(select or ["RB"]) - _codes(ignore) if select or ignore else set(load(kind))
+    wanted = codes_of(select or ["RB"]) - codes_of(ignore) if select or ignore else set(load(kind))
     return tuple(
         check
         for code, check in load(kind).items()
@@ -308,17 +307,31 @@ def chosen(
     )
 
 
-def _codes(entries: Sequence[str]) -> set[str]:
-    checks = load()
+def codes_of(entries: Iterable[str], option: str = "") -> set[str]:
+    """The codes that entries name, by themselves or by their beginnings.
+
+    Args:
+        option: that they were given by, for the message.
+
+    Raises:
+        ConfigurationError: one of them names no check.
+    """
     found: set[str] = set()
     for entry in entries:
         beginning = entry.strip().upper()
-        matching = {code for code in checks if beginning and code.startswith(current(beginning))}
+        matching = {code for code in load() if beginning and code.startswith(current(beginning))}
         if not matching:
-            close = difflib.get_close_matches(beginning, checks, 1, 0.6)
-            meant = (
-                f"did you mean {close[0]}?" if close else "codes look like RB001; `ralph-bridge explain` lists them"
-            )
-            raise ConfigurationError(f"no check has the code {entry!r}; {meant}")
+            what = f"{option} {entry!r}".lstrip()
+            raise ConfigurationError(f"{what}: there is no such check.{meant(beginning)}")
         found |= matching
     return found
+
+
+def meant(code: str) -> str:
+    """The end of a message about a code that there isn't: the likely meant one, and the next step."""
+    checks = load()
+    # A wrong number is nobody's slip of the pen for another one, unless it has the digits of one.
+    digits = "".join(filter(str.isdigit, code))
+    guess = f"RB{digits.zfill(3)}" if digits else ""
+    found = f" Did you mean {guess}?" if guess in checks else resources.likely(code.upper(), checks)
+    return f"{found}\n  next: `ralph-bridge explain` lists all checks"

@@ -275,9 +275,10 @@ def test_names_and_words_of_others_run_nothing(repository: Repository) -> None:
 @pytest.mark.slow
 def test_a_repository_that_a_turn_has_rigged_gets_no_token(repository: Repository) -> None:
     plants = (
-        "mkdir -p .git/hooks; printf '#!/bin/sh\\nenv > \"$KEPT/leaked\"\\n' > .git/hooks/pre-push",
+        "mkdir -p .git/hooks; printf '#!/bin/sh\\nenv >> \"$KEPT/leaked\"\\n' > .git/hooks/pre-push",
         "cp .git/hooks/pre-push .git/hooks/pre-commit; chmod +x .git/hooks/pre-push",
-        "git config credential.helper '!env > \"$KEPT/leaked\"; :'; git config core.hooksPath .git/hooks",
+        "git config credential.helper '!env >> \"$KEPT/leaked\"; :'; git config core.hooksPath .git/hooks",
+        "git config core.fsmonitor .git/hooks/pre-push",  # git asks it whenever it looks at the work tree
         "git config url.file:///nowhere.insteadOf file://; git config remote.origin.url file:///nowhere",
         "echo more > more.txt",
     )

@@ -226,9 +226,9 @@ def test_agents_checks_are_for_agents() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"select": ["RB0012"]}, "did you mean RB0"),
-        ({"ignore": ["E501"]}, "codes look like"),
-        ({"select": [""]}, "no check has the code"),
+        ({"select": ["RB0012"]}, "Did you mean RB0"),
+        ({"ignore": ["E501"]}, "explain` lists all checks"),
+        ({"select": [""]}, "there is no such check"),
     ],
 )
 def test_unknown_codes(options: dict[str, list[str]], message: str) -> None:
