@@ -39,8 +39,8 @@ _MANY_QUOTES = 100  # bash takes 4.6 s to parse 400,000 of them outside single q
 _TRACED = re.compile(rb"(?m)^.*(?:\b__rb_[a-zA-Z]=|&& __rb_k\(\)).*\n?")
 
 _DOUBLED = "\1\x7f"
-"""bash's own quoting characters: between the parentheses of an array it puts a byte 1 before them. Each bash does so
-in double quotes, bash 3.2 also in single ones."""
+"""bash's own quoting characters: between the parentheses of an array it puts a byte 1 before them. Each bash does
+so in double quotes, bash 3.2 also in single ones."""
 
 _BLANKS = frozenset("\0\n\t ")
 
