@@ -307,7 +307,8 @@ case " $* " in *" --version "*) echo "2.1.9 (Claude Code)"; exit ;; esac
 # Not from a count in a file: a kill between its two steps would spoil it.
 turn=1; while ! mkdir "$kept/turn.$turn" 2>/dev/null; do turn=$((turn + 1)); done
 echo $$ > "$kept/turn.$turn/pid"
-echo "$EPOCHREALTIME" > "$kept/turn.$turn/began"
+now() { echo "${EPOCHREALTIME:-$(date +%s.%N)}"; } # before bash 5 there is no such variable
+now > "$kept/turn.$turn/began"
 say() {
     printf '{"type":"result","subtype":"success","is_error":%s,"result":"%s","session_id":"%s"%s}\n' \
         "${2:-false}" "$1" @SESSION@ \
@@ -318,7 +319,7 @@ work() { touched; say "Worked on item $turn."; }
 fail() { echo "connection reset" >&2; exit 1; }
 hang() { echo x > "$kept/turn.$turn/hangs"; while :; do sleep 300; done; }
 limited() {  # SECONDS until its reset
-    local at=$(( ${EPOCHREALTIME%.*} + $1 )); echo $at > "$kept/turn.$turn/resets"
+    local at; at=$(now); at=$(( ${at%.*} + $1 )); echo $at > "$kept/turn.$turn/resets"
     printf '{"type":"rate_limit_event","rate_limit_info":%s}\n' \
         '{"status":"rejected","resetsAt":'$at',"rateLimitType":"five_hour"}'
     say "You've hit your session limit" 'true,"api_error_status":429'
@@ -338,7 +339,7 @@ lives() {
 }
 step="$kept/steps/$turn"; [ -e "$step" ] || step="$kept/steps/else"
 . "$step"
-echo "$EPOCHREALTIME" > "$kept/turn.$turn/ended"
+now > "$kept/turn.$turn/ended"
 """
 
 

@@ -220,7 +220,13 @@ def test_invoke_gives_bytes(load: Callable[..., Agent], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [("return 7", 7), ("exit 9", 9), ("kill -TERM $BASHPID", 143), ('echo "$UNSET_ONE"', 1), ("false; true", 0)],
+    [
+        ("return 7", 7),
+        ("exit 9", 9),
+        ("sh -c 'kill -TERM $PPID'", 143),
+        ('echo "$UNSET_ONE"', 1),
+        ("false; true", 0),
+    ],
 )
 def test_a7_invoke_is_a_subshell_of_its_own(load: Callable[..., Agent], body: str, status: int) -> None:
     agent = load(f"agent_invoke() {{ LOST=yes; {body}; }}\nagent_pre_iteration() {{ N=$(( ${{N:-0}} + 1 )); }}\n")

@@ -67,6 +67,13 @@ def test_c3_a_log_that_cannot_be_written_ends_no_driver(bash: str, tmp_path: Pat
         assert driver.name() == "mine"
 
 
+def test_c3_a_command_that_fails_within_its_time_ends_no_driver(bash: str, tmp_path: Path) -> None:
+    script = tmp_path / "mine.sh"
+    script.write_text("set -e\nportable_timeout 5 false || WHY=$?\n" + LOGGING)
+    with Driver.load(script, bash=bash, log=tmp_path / "ralph.log") as driver:
+        assert (driver.name(), driver.shell["WHY"]) == ("mine", "1")
+
+
 def test_c3_a_driver_s_own_log_status_wins(bash: str, tmp_path: Path) -> None:
     script = tmp_path / "mine.sh"
     script.write_text('log_status() { echo "own $*" >&2; }\n' + LOGGING.replace("log_status DEBUG", ": DEBUG"))

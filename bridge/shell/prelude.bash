@@ -74,7 +74,7 @@ __rb_values() {
 
 __rb_carefully() {
     case "${IFS-}" in *$'\001'* | *$'\177'*)
-        __rb_I=$IFS
+        __rb_I="$IFS" # unquoted, bash 4.2 to 4.4 drop a byte 1
         # A local one: IFS as a temporary variable of eval is forgotten after the first nested eval.
         \builtin local IFS=$' \t\n' ;;
     esac

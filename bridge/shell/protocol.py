@@ -38,6 +38,10 @@ _MANY_QUOTES = 100  # bash takes 4.6 s to parse 400,000 of them outside single q
 
 _TRACED = re.compile(rb"(?m)^.*(?:\b__rb_[a-zA-Z]=|&& __rb_k\(\)).*\n?")
 
+_DOUBLED = "\1\x7f"
+"""bash's own quoting characters: between the parentheses of an array it puts a byte 1 before them. Each bash does
+so in double quotes, bash 3.2 also in single ones."""
+
 _BLANKS = frozenset("\0\n\t ")
 
 
@@ -99,7 +103,7 @@ def quote(text: str) -> str:
     if "\0" in text:
         raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
     # ASCII only: in a charset such as Shift-JIS a byte before it could swallow a backslash in double quotes.
-    if text.count("'") > _MANY_QUOTES and text.isascii():
+    if text.count("'") > _MANY_QUOTES and text.isascii() and not any(byte in text for byte in _DOUBLED):
         return '"' + re.sub(r'[\\"$`]', r"\\\g<0>", text) + '"'
     return "'" + text.replace("'", "'\\''") + "'"
 
@@ -118,6 +122,14 @@ def call(hook: str, arguments: Iterable[str]) -> str:
             what = f"{hook}: the argument {bad!r:.60} is {type(bad).__name__}, expected str"
             raise ValueNotAccepted(what) from None
     return command
+
+
+def positional(count: int) -> str:
+    """The words that are the positional parameters: one by one where they are few.
+
+    With a byte 1 in IFS, bash before 4.4 joins or splits ``"$@"``; but it walks to each number from the first.
+    """
+    return "".join(f' "${{{n}}}"' for n in range(1, count + 1)) if count < 100 else ' "$@"'
 
 
 def check_names(names: object, of: str) -> Sequence[str]:
@@ -157,9 +169,13 @@ def assignment(name: str, value: str | Sequence[str] | dict[str, str] | dict[int
     if isinstance(value, str):
         return f"{name}={quote(value)}"
     if not isinstance(value, dict):
-        return f"{name}=({' '.join(map(quote, value))})"
-    keys = ((f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]") for key in value)
-    return f"{name}=({' '.join(f'{k}={quote(v)}' for k, v in zip(keys, value.values(), strict=True))})"
+        code = f"{name}=({' '.join(map(quote, value))})"
+        if not any(byte in code for byte in _DOUBLED):
+            return code
+    # Between parentheses bash 4.0 to 4.3 misread keys such as `\\` and `]`.
+    elements: Iterable[tuple[str | int, str]] = value.items() if isinstance(value, dict) else enumerate(value)
+    keys = ((key if isinstance(key, int) else quote(key), each) for key, each in elements)
+    return f"{name}=()" + "".join(f"\n{name}[{key}]={quote(each)}" for key, each in keys)
 
 
 def want(code: Sequence[str]) -> str:

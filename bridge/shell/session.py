@@ -210,7 +210,7 @@ class BashSession:
                 return self._exchange(request, False, timeout, hook, arguments)
         if len(command) > protocol.INLINE_LIMIT:
             setup += "\\builtin set -- " + " ".join(map(protocol.quote, arguments)) + "\n"
-            command = protocol.call(hook, ()) + ' "$@"'
+            command = protocol.call(hook, ()) + protocol.positional(len(arguments))
         if stdin is not None:
             command += " <" + self._stdin(stdin)
         if host_stderr and 2 in self._process.streams:

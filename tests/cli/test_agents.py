@@ -98,7 +98,7 @@ def test_call_with_a_deadline(project: Project) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_call_is_interrupted(project: Project, number: signal.Signals, code: int) -> None:
-    project.write("a.sh", AGENT + "agent_invoke() { echo $BASHPID; exec sleep 61; }\n")
+    project.write("a.sh", AGENT + "agent_invoke() { exec sh -c 'echo $$; exec sleep 61'; }\n")
     with project.start("call", "a.sh", "agent_invoke", "x") as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())

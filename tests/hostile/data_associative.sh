@@ -1,5 +1,9 @@
 # about: an associative array with odd keys
-# bash: 4.0
+# bash: 4.2
 # sees: returned 0
 # reads: MAP 6
-hook() { declare -gA MAP 2>/dev/null || return 0; MAP=(['a b']=1 ["'"]=2 ['"']=3 ['$(id)']=4 [$'\n']=5 ['\']=6); }
+hook() {
+    declare -gA MAP
+    MAP["a b"]=1 MAP["'"]=2
+    MAP['"']=3 MAP['$(id)']=4 MAP[$'\n']=5 MAP['\']=6 # bash 4.2 misreads some of these between parentheses
+}

@@ -181,7 +181,7 @@ def test_status_says_that_a_check_or_a_review_is_under_way(night: Project) -> No
 @each_loop
 def test_a_check_that_hangs_is_ended_with_all_that_it_has_started_and_has_failed(night: Project) -> None:
     night.turns(otherwise=done(night))
-    hangs = 'echo begun; (echo $BASHPID > "$KEPT/left.check"; exec sleep 300) & sleep 300'
+    hangs = "echo begun; sh -c 'echo $$ > \"$KEPT/left.check\"; exec sleep 300' & sleep 300"
     words = ("--check", f"bash -c {shlex.quote(hangs)}", "--check-minutes", "0.01", "--max-iterations", "2")
     loop = night.start(*words, "--retry-delay", "0", KEPT=str(night.kept))
     assert loop.finished() == 1, loop.said

@@ -96,13 +96,25 @@ def test_arrays_round_trip(shell: Shell, value: list[str]) -> None:
     assert shell["X"] == value
 
 
+def test_bash_s_own_quoting_characters_arrive_in_arrays_as_they_are(shell: Shell) -> None:
+    quotes = "'" * 200  # enough for another way of quoting
+    for strange in ("a\1b", "\x7f", "\1\x7f", f"{quotes}\1", f"{quotes}\x7f{quotes}"):
+        shell["X"] = ["first", strange, "", strange]
+        assert shell["X"] == ["first", strange, "", strange]
+        shell["X"] = {3: strange, 7: "last"}
+        gaps = shell.variable("X")
+        assert gaps is not None
+        assert gaps.items == {"3": strange, "7": "last"}
+        if shell.version >= (4,):
+            shell["M"] = {"key": strange}
+            assert shell["M"] == {"key": strange}
+
+
 @quick
 @given(value=st.dictionaries(texts.filter(bool), texts, min_size=1, max_size=5))
 def test_associative_arrays_round_trip(shell: Shell, value: dict[str, str]) -> None:
     if shell.version < (4,):
         pytest.skip("this bash has no associative arrays")
-    if shell.version < (5, 2) and any(key in ("@", "*") for key in value):
-        return  # bash itself takes these keys for all elements before 5.2
     shell["M"] = value
     assert shell["M"] == value
 
@@ -129,8 +141,9 @@ def test_unset_empty_and_declared_are_different(shell: Shell) -> None:
     assert (shell["A"], shell["A1"]) == ([], [""])
     assert "D" not in shell
     declared = shell.variable("D")
-    assert declared is not None
-    assert (declared.is_set, declared.exported) == (False, True)
+    if shell.version >= (4, 4):  # before that, `declare -p` tells nothing of a variable without a value
+        assert declared is not None
+        assert (declared.is_set, declared.exported) == (False, True)
     assert shell.get("NOPE", "x") == "x"
     with pytest.raises(UnsetVariable, match="NOPE"):
         shell["NOPE"]
@@ -414,7 +427,7 @@ def test_an_isolated_call_that_exits_still_reads_back(shell: Shell, code: str) -
 
 
 def test_an_isolated_call_that_is_killed_is_an_error(shell: Shell) -> None:
-    define(shell, "f() { kill -9 $BASHPID; }")
+    define(shell, "f() { kill -9 $(exec sh -c 'echo $PPID'); }")  # BASHPID is newer than bash 3.2
     with pytest.raises(BridgeError):
         shell.call("f", isolated=True, read=["A"])
     assert shell.call("true").ok
@@ -442,7 +455,8 @@ def test_options_are_visible_and_do_not_end_hooks(bash: str) -> None:
 
 @pytest.mark.parametrize("ifs", ["0123456789", "\x01", "\x01\x7f", "", "abcdefghij", "\n", "' \"$", "=-"])
 def test_a_strange_ifs_changes_nothing(shell: Shell, ifs: str) -> None:
-    define(shell, 'f() { A=("$@"); echo "$1"; return 12; }')
+    # With a byte 1 in IFS, bash itself takes "$@" apart wrongly, or joins it, until 4.4.
+    define(shell, 'f() { A=(); A[0]=$1; A[1]=$2; echo "$1"; return 12; }')
     shell["IFS"] = ifs
     reply = shell.call("f", "a1b", "c 2", read=["A"])
     assert (reply.status, reply.stdout, reply.values["A"]) == (12, "a1b\n", ["a1b", "c 2"])
@@ -497,7 +511,10 @@ def test_errors_from_which_no_eval_returns_cost_nothing(shell: Shell, code: str)
     pid = shell.pid
     for _ in range(40):
         reply = shell.call("f", read=["V"])
-        assert (reply.status, reply.stdout, reply.values) == (1, "", {"V": "kept"})
+        if code.startswith("printf") and shell.version < (4, 1):  # knows no elements of arrays there, and goes on
+            assert (reply.stdout, reply.values) == ("not reached\n", {"V": "kept"})
+        else:
+            assert (reply.status, reply.stdout, reply.values) == (1, "", {"V": "kept"})
         assert "line" in reply.stderr
         assert "break or continue" not in reply.stderr
     assert (shell.pid, shell.call("v").stdout) == (pid, "kept\n")

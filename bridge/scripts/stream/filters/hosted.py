@@ -152,9 +152,8 @@ class HostedFilter:
         show = "\\builtin printf '%s\\0' "
         lists = [[*filter(None, [found.loops[0].file])], *(loop.jq.words for loop in found.loops)]
         shown = [f'( set -- {" ".join(words)}; {show}"$#" "$@" )' for words in lists]
-        shown.append(
-            f'{show}"${{IFS+=}}${{IFS-}}" "${{SHELLOPTS-}}:${{BASHOPTS-}}" "$PWD" "${{HOME-}}" "${{PATH-}}"'
-        )
+        options = '"${SHELLOPTS-}:${BASHOPTS-$(\\builtin shopt -s)}"'  # BASHOPTS is newer than bash 4.0
+        shown.append(f'{show}"${{IFS+=}}${{IFS-}}" {options} "$PWD" "${{HOME-}}" "${{PATH-}}"')
         with self._shell.start("eval", _function(found.setup + "\n".join(shown), arguments), stderr=NOWHERE) as job:
             left = iter(b"".join(iter(job.read, b"")).decode("utf-8", "surrogateescape").split("\0"))
         try:
@@ -162,7 +161,7 @@ class HostedFilter:
             ifs, options, folder, home, path, _ = left
         except (ValueError, StopIteration):
             raise NotUnderstood("its words can't be expanded, or what it tests doesn't hold") from None
-        if strange := _STRANGE.intersection(options.split(":")):
+        if strange := _STRANGE.intersection(re.split(r"[:\s]", options)):
             raise NotUnderstood(f"the shell option {min(strange)}")
         if ifs not in ("", "= \t\n") and any(loop.strip for loop in found.loops):
             raise NotUnderstood("IFS is not the usual one")
