@@ -137,10 +137,11 @@ ATTACKS = {
     "a script in the state": ("", "touch ~/.claude/x.sh", "[ -e ~/.claude/x.sh ]"),
     "a link in the state": ("", "ln -s ../.ssh ~/.claude/x.py", "[ -L ~/.claude/x.py ]"),
     "names that tools find by themselves": (
-        "", "mkdir -p a/.bsp a/.mvn a/_darcs/prefs;"
-        " for f in .bsp/x .mvn/jvm.config _darcs/prefs/defaults .ocamlinit .erlang;"
+        "", "mkdir -p a/.bsp a/.mvn a/_darcs/prefs a/.yarn/releases;"
+        " for f in .yarn/releases/y .luarc.json .bsp/x .mvn/jvm.config _darcs/prefs/defaults .ocamlinit .erlang;"
         " do echo x > a/$f; done",
-        "ls a/.bsp || ls a/.mvn/jvm.config || ls a/_darcs/prefs/defaults || ls a/.ocamlinit || ls a/.erlang",
+        "ls a/.yarn/releases || ls a/.luarc.json ||"
+        " ls a/.bsp || ls a/.mvn/jvm.config || ls a/_darcs/prefs/defaults || ls a/.ocamlinit || ls a/.erlang",
     ),
 }  # fmt: skip
 """By class: before, the turn, and whether it got through."""

@@ -384,6 +384,23 @@ def test_another_repository_has_a_folder_of_its_own(tmp_path: Path, where: str) 
     assert "fsmonitor" not in (inner / ".git/config").read_text()
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_a_git_folder_elsewhere_is_told_of_until_it_says_whose_it_is(tmp_path: Path, *, link: bool) -> None:
+    made = place(tmp_path, boxed=True)
+    os.rename(made.top / ".git", made.home / "folder")
+    if link:
+        (made.top / ".git").symlink_to(made.home / "folder")
+    else:
+        (made.top / ".git").write_text(f"gitdir: {made.home / 'folder'}\n")
+    box = made.box()
+    for _ in range(2):
+        assert "not a git repository" in made.turn("git status", box=box)
+    (said,) = made.said
+    subprocess.run(["bash", "-c", said.partition(" if it is: ")[2]], cwd=made.top, env=made.env, check=True)
+    made.turn("echo x > x; git add x; git commit -qm mine")
+    assert made.git("log", "-1", "--format=%s") == "mine\n"
+
+
 @pytest.mark.slow
 def test_of_many_other_repositories_some_can_only_be_read(tmp_path: Path) -> None:
     made = place(tmp_path, boxed=True)

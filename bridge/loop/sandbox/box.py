@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.base.git.immune import program
 from bridge.base.process.ask import ask
-from bridge.base.wording import plural
+from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, SandboxUnavailable
 from bridge.loop.sandbox import configured_commands, gitconfig
 from bridge.loop.sandbox.admitted import Contents, Git, bare, compose, home_of, is_tree, search_path
@@ -71,6 +72,7 @@ class Box:
     _git: list[Git] = field(default_factory=list, repr=False, compare=False)
     _refused: list[BridgeError] = field(default_factory=list, repr=False, compare=False)
     _privates: list[PrivateGit] = field(default_factory=list, repr=False, compare=False)
+    _unknown: list[str] = field(default_factory=list, repr=False, compare=False)
     _guard: list[Guard] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -179,6 +181,12 @@ class Box:
             settings = gitconfig.shared(gitconfig.entries(scopes.text if scopes.ok else ""), (top, tree))
             settings |= {"core.excludesfile": ignored} if ignored else {}
             if not own or not _says_so(own, common, tree, worktree):
+                if tree and not self._unknown:
+                    self._unknown.append(own)
+                    self.reports.append(
+                        f"turns have no git here: {one_line(own)} doesn't say that {one_line(tree)} is its work"
+                        f" tree; if it is: git config core.worktree {shlex.quote(tree)}"
+                    )
                 nested = self._apart(env, [])
                 beside = tuple(each for private in self._privates for each in private.mounts())
                 return Git(settings=settings, ignored=ignored, nested=nested, beside=beside)
