@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,10 @@ ATTACKS = {
         "grep -q evil l3/.vscode/tasks.json",
     ),
     "a pipe": ("", "mkdir p; mkfifo p/.envrc p/.gitignore", "[ -p p/.envrc ] || [ -p p/.gitignore ]"),
+    "a pipe of any name": ("", "mkdir p; mkfifo .mailmap p/x", "[ -p .mailmap ] || [ -p p/x ]"),
+    "a giant with holes that git reads": (
+        "", "mkdir p; truncate -s 300G p/.gitignore .mailmap", "[ -e p/.gitignore ] || [ -e .mailmap ]",
+    ),
     "many folders deep": (
         "", "for i in {1..150}; do mkdir d; cd d; done; echo x > .mcp.json", "find . -name .mcp.json | grep -q .",
     ),
@@ -87,7 +92,7 @@ ATTACKS = {
         "", "git init -q e; mkdir w; echo ../e/.git > w/commondir; cp e/.git/HEAD w", "[ -e w/HEAD ]",
     ),
     "settings of a repository that was there": (
-        "git init -q own", "git -C own config core.fsmonitor evil", "git -C own config core.fsmonitor",
+        "git init -q --bare own", "git -C own config core.fsmonitor evil", "git -C own config core.fsmonitor",
     ),
     "a repository of another program": ("", "mkdir -p s/.hg; echo x > s/.hg/hgrc", "[ -e s/.hg ]"),
     "a file by which git goes elsewhere": ("", 'mkdir s; echo "gitdir: $HOME/.claude/e" > s/.git', "[ -e s/.git ]"),
@@ -121,6 +126,10 @@ ATTACKS = {
     "another kind's settings": ("", "mkdir .ralphy; touch .ralphy/config.yaml", "[ -e .ralphy/config.yaml ]"),
     "another kind's controller, by a link": ("", "touch r; ln -s ../r .ralph/ralph", "[ -L .ralph/ralph ]"),
     "another kind, in a folder": ("", "mkdir -p p/.ralph; touch p/.ralph/config", "[ -e p/.ralph/config ]"),
+    "another kind's settings, where a folder was": (
+        "mkdir -p .ralphy/config.yaml/x ralph/once.sh", "rm -r .ralphy/config.yaml ralph/once.sh;"
+        " touch .ralphy/config.yaml; ln -s x ralph/once.sh", "[ -f .ralphy/config.yaml -o -L ralph/once.sh ]",
+    ),
     "a controller's original": (
         "touch ralph.sh ralph.sh.original", "echo x > n; mv n ralph.sh.original", "[ -s ralph.sh.original ]",
     ),
@@ -128,10 +137,11 @@ ATTACKS = {
     "a script in the state": ("", "touch ~/.claude/x.sh", "[ -e ~/.claude/x.sh ]"),
     "a link in the state": ("", "ln -s ../.ssh ~/.claude/x.py", "[ -L ~/.claude/x.py ]"),
     "names that tools find by themselves": (
-        "", "mkdir -p a/.bsp a/.mvn a/_darcs/prefs;"
-        " for f in .bsp/x .mvn/jvm.config _darcs/prefs/defaults .ocamlinit .erlang;"
+        "", "mkdir -p a/.bsp a/.mvn a/_darcs/prefs a/.yarn/releases;"
+        " for f in .yarn/releases/y .luarc.json .bsp/x .mvn/jvm.config _darcs/prefs/defaults .ocamlinit .erlang;"
         " do echo x > a/$f; done",
-        "ls a/.bsp || ls a/.mvn/jvm.config || ls a/_darcs/prefs/defaults || ls a/.ocamlinit || ls a/.erlang",
+        "ls a/.yarn/releases || ls a/.luarc.json ||"
+        " ls a/.bsp || ls a/.mvn/jvm.config || ls a/_darcs/prefs/defaults || ls a/.ocamlinit || ls a/.erlang",
     ),
 }  # fmt: skip
 """By class: before, the turn, and whether it got through."""
@@ -145,6 +155,12 @@ HONEST = {
     "work in a repository that was there": (
         "git init -q s", "git -C s -c user.name=x -c user.email=x commit -q --allow-empty -m x", "git -C s log",
     ),
+    "folders of names that are another kind's files": (
+        "mkdir -p ralph/src old/once.sh",
+        "mkdir plans; mv old/once.sh plans/ralph-once.sh; echo > ralph/src/x; mv ralph r",
+        "[ -d plans/ralph-once.sh -a -e r/src/x ]",
+    ),
+    "a user's pipe": ("mkfifo p q", "rm p; chmod 600 q", "[ ! -e p -a -p q ]"),
     "ordinary names": (
         "", "mkdir -p config agents ralph src; touch Makefile package.json src/vscode .env CLAUDE.md",
         "[ -e config -a -e agents -a -e ralph -a -e CLAUDE.md -a -e .env ]",
@@ -186,6 +202,29 @@ def test_nothing_that_a_turn_leaves_is_run_or_believed(project: Path, name: str)
     assert list(guard.after(1)), "it is told"
     assert _bash(project, through, check=False), "it got through"
     assert not_looked_at(project) is None
+
+
+def test_what_is_taken_out_is_kept_on_another_file_system_too(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its holes: a file of 300 GB that has none of them fills a disk."""
+    deep = "d/" * 150
+    plant = (
+        f"mkdir -p .vscode/{deep}; echo 1 > .vscode/{deep}x; mkfifo .vscode/p; ln -s /x .vscode/l; echo 2 > .envrc;"
+        " chmod 0 .envrc; truncate -s 300G .npmrc .vscode/big; echo 3 >> .vscode/big; mkfifo p; chmod 500 .vscode"
+    )
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as state:
+        monkeypatch.setenv("XDG_STATE_HOME", state)
+        guard = _armed(project)
+        _bash(project, plant)
+        assert len(list(guard.after(1))) == 4
+        through = f"ls -d .vscode .envrc .npmrc p || ! cd {state}/ralph-bridge/gate/*/undone/*"
+        assert _bash(project, through, check=False)
+        kept = (
+            f"cd {state}/ralph-bridge/gate/*/undone/* && cat *-.vscode/{deep}x *-.envrc && tail -c 2 *-.vscode/big"
+        )
+        assert subprocess.check_output(["bash", "-c", kept], text=True).split() == ["1", "2", "3"]
+        assert int(subprocess.check_output(["du", "-sk", state]).split()[0]) < 10_000
 
 
 @pytest.mark.parametrize("name", HONEST)

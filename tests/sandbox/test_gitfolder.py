@@ -354,6 +354,63 @@ def test_a_work_tree_has_a_folder_of_its_own_and_so_has_a_submodule(tmp_path: Pa
     assert made.git("log", "-1", "--format=%s", "main") == "outside\n", "it is checked out elsewhere"
 
 
+@pytest.mark.parametrize("where", ["in the project", "in a project that is none", "beside it"])
+def test_another_repository_has_a_folder_of_its_own(tmp_path: Path, where: str) -> None:
+    made, other = place(tmp_path, boxed=True), place(tmp_path / "other", boxed=True)
+    beside = where == "beside it"
+    if not beside:
+        os.rename(other.top, made.top / "inner")
+    if where == "in a project that is none":
+        shutil.rmtree(made.top / ".git")
+    inner = other.top if beside else made.top / "inner"
+    wanted = Wishes(provider="bwrap", network="off", write=(str(inner),) if beside else ())
+    for _ in range(2):
+        box = Box(made.top, wanted)
+        guard = box.guard(made.home / "logs")
+        said = made.turn(
+            f"cd {inner}; echo $RANDOM > n; git add n; git commit -qm mine; git tag -f t; echo $RANDOM > staged;"
+            " git add staged; rm -f .git/logs/HEAD; ln -s ~/x .git/logs/HEAD; mv .git g;"
+            " echo x > .git/info/attributes; git config core.fsmonitor x; echo x > .git/hooks/post-commit;"
+            " echo > CACHEDIR.TAG",
+            box=box,
+        )
+        assert "Device or resource busy" in said
+        told = list(guard.after(1))
+        assert [each for each in told if "CACHEDIR.TAG" in each] if beside else told == []
+    assert made.git("log", "--format=%s%d", cwd=inner).split("\n")[:2] == ["mine (HEAD -> main, tag: t)", "mine"]
+    assert "M  staged" in made.git("status", "--short", cwd=inner)
+    assert not [each for each in ("info/attributes", "hooks/post-commit") if (inner / ".git" / each).exists()]
+    assert not (inner / ".git/logs/HEAD").is_symlink()
+    assert "fsmonitor" not in (inner / ".git/config").read_text()
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_git_folder_elsewhere_is_told_of_until_it_says_whose_it_is(tmp_path: Path, *, link: bool) -> None:
+    made = place(tmp_path, boxed=True)
+    os.rename(made.top / ".git", made.home / "folder")
+    if link:
+        (made.top / ".git").symlink_to(made.home / "folder")
+    else:
+        (made.top / ".git").write_text(f"gitdir: {made.home / 'folder'}\n")
+    box = made.box()
+    for _ in range(2):
+        assert "not a git repository" in made.turn("git status", box=box)
+    (said,) = made.said
+    subprocess.run(["bash", "-c", said.partition(" if it is: ")[2]], cwd=made.top, env=made.env, check=True)
+    made.turn("echo x > x; git add x; git commit -qm mine")
+    assert made.git("log", "-1", "--format=%s") == "mine\n"
+
+
+@pytest.mark.slow
+def test_of_many_other_repositories_some_can_only_be_read(tmp_path: Path) -> None:
+    made = place(tmp_path, boxed=True)
+    for number in range(22):
+        made.git("init", "-q", f"r{number}")
+    said = made.turn("for each in r*; do (cd $each; git commit -q --allow-empty -m x; git log --format=%s); done")
+    assert said.count("Read-only file system") == 2
+    assert len(list(made.top.glob("r*/.git/refs/heads/main"))) == 20
+
+
 def test_a_submodule_that_a_turn_adds_comes_out(tmp_path: Path) -> None:
     made = place(tmp_path, boxed=True)
     box = made.box()

@@ -171,7 +171,7 @@ def test_links_are_undone_and_what_they_lead_to_is_left_alone(project: Path, tmp
     assert os.readlink(project / "PROMPT.md") == ".ralph/PROMPT.md"
 
 
-def test_bits_of_this_turn_are_cleared_and_pipes_where_git_reads_are_moved(project: Path, tmp_path: Path) -> None:
+def test_bits_of_this_turn_are_cleared_and_pipes_are_moved(project: Path, tmp_path: Path) -> None:
     old = project / "old"
     old.write_text("x")
     old.chmod(0o4755)
@@ -186,8 +186,8 @@ def test_bits_of_this_turn_are_cleared_and_pipes_where_git_reads_are_moved(proje
 
     lines = said(project, tmp_path, plant)
     assert len([each for each in lines if "setuid or setgid bit of bin/" in each]) == 2
-    assert len([each for each in lines if "which is not its to change" in each]) == 1
-    assert len(lines) == 3
+    assert len([each for each in lines if "which is not its to change" in each]) == 2
+    assert len(lines) == 4
     assert {each.stat().st_mode & 0o7777 for each in (project / "bin").iterdir()} == {0o755}
     assert old.stat().st_mode & 0o7777 == 0o4755
 
@@ -364,7 +364,12 @@ def test_what_has_no_copy_ends_the_loop(project: Path, tmp_path: Path) -> None:
 
 
 def test_what_git_s_configuration_names_in_the_work_tree_is_guarded(project: Path, tmp_path: Path) -> None:
-    for name, value in {"core.hooksPath": ".githooks", "include.path": "../shared.config"}.items():
+    named = {
+        "core.hooksPath": ".githooks",
+        "include.path": "../shared.config",
+        "init.templateDir": "template",
+    }
+    for name, value in named.items():
         subprocess.run(["git", "config", name, value], cwd=project, check=True)
     filters = {
         "filter.own.clean": "python3 './tools/clean.py' %f",
@@ -376,11 +381,12 @@ def test_what_git_s_configuration_names_in_the_work_tree_is_guarded(project: Pat
     (project / "tools").mkdir()
     (project / "tools/clean.py").touch()
     (project / ".githooks").mkdir()
+    (project / "template").mkdir()
     (project / "shared.config").write_text("[x]\ny = 1\n")
     (tmp_path / "home").mkdir()
     env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     policy = Box(project, Wishes(provider="bwrap")).contents([], env).policy
-    found = (str(project / each) for each in (".githooks", "shared.config", "tools/clean.py"))
+    found = (str(project / each) for each in (".githooks", "shared.config", "template", "tools/clean.py"))
     assert {*found} <= {*policy.readonly}
 
 

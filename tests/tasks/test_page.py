@@ -38,6 +38,10 @@ HIDDEN = [
     "<p title='HIDDEN'>words</p>",
     "words <a data-x=HIDDEN>words</a>",
     "[//]: # (HIDDEN)",
+    "[^n]: HIDDEN\nHIDDEN\n    HIDDEN\n\n    HIDDEN\n\n    ```\n    HIDDEN\n    ```",
+    "``` js HIDDEN {HIDDEN}\ncode\n```",
+    "```mermaid\ngraph TD %% HIDDEN\n  %% HIDDEN\n accTitle: HIDDEN\n```",
+    "<ruby>words<rp>HIDDEN</rp></ruby>",
 ]
 
 
@@ -54,7 +58,10 @@ SHOWN = [
     "> quoted\n> more",
     "a < b && c > d, *p = &q",
     "see [the docs](http://e.example/a_b)",
-    "[^n]: a note\n\nA word[^n] of it.",
+    "[^n]: a note\n\n    more of it\n\nA word[^n] of it.",
+    "```\n[^n]: code\nmore code\n```",
+    "> ~~~~ c++\n> a % b;  %% c\n> ~~~~",
+    "```mermaid\ngraph TD\n  A --> B\n```",
     "| a | b |\n|---|:-:|\n| c | d |",
     "<https://e.example>",
     "Title\n\n---\n\n**bold** _it_ ~~no~~",

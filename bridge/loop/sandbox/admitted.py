@@ -72,7 +72,8 @@ class Git:
         settings: of git, that a box has: see :mod:`bridge.loop.sandbox.gitconfig`.
         ignored: the file that the user's own configuration names for what is ignored everywhere; '': none.
         mounts: what lies in a box in the place of the first folder, and what that needs.
-        nested: the ``.git`` of repositories in the project, submodules among them.
+        beside: likewise, of repositories that are not the project's.
+        nested: the ``.git`` of repositories in what turns write to, submodules among them.
         variables: by which git finds it, where nothing can lie in its place.
     """
 
@@ -82,6 +83,7 @@ class Git:
     settings: Mapping[str, str] = field(default_factory=dict)
     ignored: str = ""
     mounts: tuple[Mounted, ...] = ()
+    beside: tuple[Mounted, ...] = ()
     nested: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -171,7 +173,8 @@ def compose(
     readable = [*roots, *(_followed(each, writable, shown) for each in readable if _inside(each, writable))]
     roots = shown
     around = [each for each in _above(top, [tree]) if _inside(each, writable)]
-    trees = (top, *(each for each in asked if _is_tree(each, top)))
+    trees = (top, *(each for each in asked if is_tree(each, top)))
+    git_mounts = (*git.mounts, *git.beside)
     named = (os.path.join(folder, each) for folder in (top, *around, *asked) for each in at_top(wanted.allow))
     # What isn't there yet is found by its name, where all of a tree is looked at.
     guarded = [each for each in named if os.path.lexists(each) or not _inside(each, trees)]
@@ -182,6 +185,10 @@ def compose(
     ]
     if os.path.join(top, ".git") != next(iter(shared), "") and ".git" not in wanted.allow:
         guarded.append(os.path.join(top, ".git"))  # a file that leads there, a link, or none that a turn may make
+    # By these is told whether people work in a folder.
+    guarded += [f"{each}/CACHEDIR.TAG" for each in trees[1:]]
+    new = [each for path in asked if not os.path.lexists(each := f"{path}/.git")]
+    guarded += new if ".git" not in wanted.allow else []
     # What this machine goes by may lie in what turns may write to: programs on PATH, this one, git's includes.
     guarded += [
         each
@@ -224,7 +231,7 @@ def compose(
     parents = {above for each in mounted for above in _above(each, writable)}
     inside = environment(env, wanted, clis, here[0])
     # Of the host's own making, where no turn writes; and of repositories inside, their objects.
-    made = [*(each.source for each in git.mounts if each.writable), *(source for source, _ in apart.stand_ins)]
+    made = [*(each.source for each in git_mounts if each.writable), *(source for source, _ in apart.stand_ins)]
     made += [os.path.realpath(each) for each in git.nested]
     policy = Policy(
         cwd=top,
@@ -253,7 +260,7 @@ def compose(
             *_masked(),
             *_logins((*search_path(user), *_toolchains(home)), home, (*writable, *reads), readable),
         ),
-        mounts=git.mounts,
+        mounts=git_mounts,
         env=inside | {**git.variables} | git_settings({**git.settings, **_UNSIGNED}, inside),
         network=wanted.network,
         hosts=tuple(dict.fromkeys(host for cli in clis for host in cli.hosts)),
@@ -444,7 +451,7 @@ def _open_to_all(path: str) -> bool:
         return False
 
 
-def _is_tree(folder: str, top: str) -> bool:
+def is_tree(folder: str, top: str) -> bool:
     """Whether people work in a folder, which is no cache."""
     work = _inside(top, [folder]) or os.path.lexists(os.path.join(folder, ".git"))
     return work and os.path.isdir(folder) and not os.path.lexists(os.path.join(folder, "CACHEDIR.TAG"))

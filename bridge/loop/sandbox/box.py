@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
@@ -14,14 +15,15 @@ from bridge.base.files import ANYWHERE, open_file, read_bytes, usable
 from bridge.base.git.immune import program
 from bridge.base.process.ask import ask
 from bridge.base.records import dataclass
-from bridge.base.wording import plural
+from bridge.base.wording import one_line, plural
 from bridge.errors import BridgeError, SandboxUnavailable
 from bridge.loop.sandbox import configured_commands, gitconfig
-from bridge.loop.sandbox.admitted import Contents, Git, bare, compose, home_of, search_path
+from bridge.loop.sandbox.admitted import Contents, Git, bare, compose, home_of, is_tree, search_path
 from bridge.loop.sandbox.boxed import Boxed, boxed, clear
 from bridge.loop.sandbox.containers import listing, name_of, removal
 from bridge.loop.sandbox.gitfolder import PrivateGit
 from bridge.loop.sandbox.hostgit import MOST
+from bridge.loop.sandbox.mounts import inside
 from bridge.loop.sandbox.permissions import without_own
 from bridge.loop.sandbox.probes import probe
 from bridge.loop.sandbox.submodules import repositories, submodule
@@ -42,6 +44,8 @@ _COMMANDS = re.compile(
     r"|filter|uploadpack|receivepack|update|hook)"
 )
 """Settings of git that name what it runs, or may."""
+_MOST_REPOSITORIES = 20
+"""That have a private folder beside the project's: each costs a turn some processes. More can only be read."""
 _PATIENCE = 20.0
 _PATIENCE_OF_PACKS = 1800.0
 
@@ -69,6 +73,7 @@ class Box:
     _git: list[Git] = field(default_factory=list, repr=False, compare=False)
     _refused: list[BridgeError] = field(default_factory=list, repr=False, compare=False)
     _privates: list[PrivateGit] = field(default_factory=list, repr=False, compare=False)
+    _unknown: list[str] = field(default_factory=list, repr=False, compare=False)
     _guard: list[Guard] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -177,17 +182,24 @@ class Box:
             settings = gitconfig.shared(gitconfig.entries(scopes.text if scopes.ok else ""), (top, tree))
             settings |= {"core.excludesfile": ignored} if ignored else {}
             if not own or not _says_so(own, common, tree, worktree):
-                return Git(settings=settings, ignored=ignored)
+                if tree and not self._unknown:
+                    self._unknown.append(own)
+                    self.reports.append(
+                        f"turns have no git here: {one_line(own)} doesn't say that {one_line(tree)} is its work"
+                        f" tree; if it is: git config core.worktree {shlex.quote(tree)}"
+                    )
+                nested = self._apart(env, [])
+                beside = tuple(each for private in self._privates for each in private.mounts())
+                return Git(settings=settings, ignored=ignored, nested=nested, beside=beside)
             words = ["--list", "--show-origin", "-z"]
             ran = ask([git, "config", *words], cwd=self.project, env=env, patience=_PATIENCE)
             listed = ran.text.split("\0") if ran.ok else []
             own, common = os.path.realpath(own), os.path.realpath(common)
             top_of_tree, moves = os.path.realpath(tree), self.wanted.provider != "srt"
-            nested = [*repositories(os.path.realpath(self.project))]
-            modules = {at: each for each in nested if (at := submodule(each, own, common))}
-            self._privates.append(PrivateGit(own, common, top_of_tree, env, moves=moves))
-            inner = (PrivateGit(at, at, os.path.dirname(each), env) for at, each in modules.items() if moves)
-            self._privates.extend(inner)
+            mine = PrivateGit(own, common, top_of_tree, env, moves=moves)
+            nested = self._apart(env, [mine])
+            of_project = [mine, *(each for each in self._privates if inside(each.own, [own, common]))]
+            self._privates.insert(0, mine)
             self._git.append(
                 Git(
                     folders=tuple(dict.fromkeys((own, common))),
@@ -195,12 +207,42 @@ class Box:
                     named=tuple(_named(listed, top)),
                     settings=settings,
                     ignored=ignored,
-                    mounts=tuple(each for private in self._privates for each in private.mounts()),
-                    variables=self._privates[0].variables,
-                    nested=tuple(nested),
+                    mounts=tuple(each for private in of_project for each in private.mounts()),
+                    variables=mine.variables,
+                    nested=nested,
+                    beside=tuple(
+                        each for private in self._privates if private not in of_project for each in private.mounts()
+                    ),
                 )
             )
         return self._git[0]
+
+    def _apart(self, env: Mapping[str, str], known: Sequence[PrivateGit]) -> tuple[str, ...]:
+        """Have a private folder for each further repository in what a turn writes to, and for submodules.
+
+        Args:
+            known: that of the project.
+
+        Returns:
+            The ``.git`` of all of them.
+        """
+        top = os.path.realpath(self.project)
+        folders = (os.path.realpath(self.project / os.path.expanduser(each)) for each in self.wanted.write)
+        asked = [each for each in folders if is_tree(each, top)]
+        mine = {path for each in known for path in (each.own, each.common)}
+        tops = [path for each in asked if os.path.lexists(path := f"{each}/.git") and path not in mine]
+        nested = [path for each in (top, *asked) for path in repositories(each)]
+        nested += [each for each in tops if not os.path.islink(each)]  # what it leads to is met by name
+        nested = [*dict.fromkeys(each for each in nested if each not in mine)]
+        moves = self.wanted.provider != "srt"
+        alone = [each for each in nested if os.path.realpath(each) == each and os.path.isfile(f"{each}/HEAD")]
+        found = [PrivateGit(each, each, os.path.dirname(each), env) for each in alone[:_MOST_REPOSITORIES] if moves]
+        for private in [*known, *found] if moves else ():
+            modules = {at: each for each in nested if (at := submodule(each, private.own, private.common))}
+            found += [PrivateGit(at, at, os.path.dirname(each), env) for at, each in modules.items()]
+        if known or not self._privates:
+            self._privates[:] = found
+        return tuple(nested)
 
     @contextmanager
     def _taking_in(self, env: Mapping[str, str]) -> Iterator[None]:
@@ -332,7 +374,7 @@ def _named(listed: Sequence[str], top: str) -> list[str]:
     for origin, entry in zip(listed[::2], listed[1::2], strict=False):
         key, _, value = entry.partition("\n")
         value = os.path.expanduser(value)
-        if key == "core.hookspath" and value:
+        if key in ("core.hookspath", "init.templatedir") and value:
             found[os.path.normpath(os.path.join(top, value))] = None
         elif key == "include.path" or (key.startswith("includeif.") and key.endswith(".path")):
             beside = os.path.dirname(os.path.join(top, origin.removeprefix("file:")))

@@ -145,6 +145,7 @@ class Guard:
         policy = contents.policy
         paths = {each for each in contents.guarded if os.path.basename(each) not in _SHOWN} - was.paths.keys()
         paths |= {os.path.realpath(each) for each in paths if os.path.islink(each)} - was.paths.keys()
+        paths -= was.signs  # of these, that it was a folder is known, and no more
         new = set(policy.writable) - was.writable
         was.writable |= new
         for path in sorted(paths):
@@ -158,6 +159,7 @@ class Guard:
         was.patterns |= {*contents.patterns}
         was.signs |= {*contents.signs}
         trees, was.trees = {*contents.trees} - was.trees, was.trees | {*contents.trees}
+        was.git |= {each.target for each in policy.mounts if each.writable}
         was.git |= {path for each in trees if os.path.isdir(path := f"{each}/.git") and not os.path.islink(path)}
         found = self._listed(trees, [each for each in new if not inside(each, was.trees)])
         for path, item in found.guarded.items():
@@ -285,6 +287,9 @@ class Guard:
         for path, seen in sorted(was.paths.items()):
             if (wanted := self._wanted(path, seen)) is not None:
                 yield self._undo(path, wanted, aside)
+        for path in sorted(was.signs - was.paths.keys()):  # folders, of which a turn may make no file
+            if look(path, into=False).what not in ("", "folder"):
+                yield self._undo(path, Seen(), aside)
         for path, (keys, seen) in was.believed.items():
             if line := self._disbelieved(path, keys, seen, aside):
                 yield line
@@ -297,7 +302,7 @@ class Guard:
             was = Seen() if data is None else written(data, was)
         now = look(path, into=False)
         if path in self._was.signs and now.what == "folder" and not was.what:
-            return None
+            return None  # of the project's own
         if self._journal is not None and path not in self._written:
             if path in self._journal:  # what the process that was killed wrote last
                 return None if (look(path).digest or None) == self._journal[path] else was

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import os
-import shutil
 import stat
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import make_folder, open_file, read_bytes, symlink, usable, write_atomic
 from bridge.base.records import dataclass
+from bridge.loop.sandbox.tree import remove, walked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +92,7 @@ def look(path: str, *, most: int = _LARGE, into: bool = True, whole: bool = Fals
     if stat.S_ISREG(found.st_mode):
         return _file(path, found, most, whole=whole, was=was)
     if not stat.S_ISDIR(found.st_mode):
-        return Seen("other", identity, stat.S_IMODE(found.st_mode))
+        return Seen("other", identity)
     if not into:
         return Seen("folder", identity)
     files: dict[str, Seen] = {}
@@ -148,9 +149,51 @@ def set_aside(path: str, kept: str) -> str:
         make_folder(os.path.dirname(kept))
         try:
             os.rename(path, kept)
-        except OSError:  # another file system
-            shutil.move(path, kept)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _copy_all(path, kept)
+            if os.path.isdir(path) and not os.path.islink(path):
+                remove(path)
+            else:
+                os.unlink(path)
     return kept
+
+
+def _copy_all(path: str, kept: str) -> None:
+    """Copy what lies there to another file system: folders, files and links; of a pipe there is nothing to keep."""
+    _copy(path, kept)
+    for folder, entries in walked(path):
+        for each in entries:
+            _copy(each.path, f"{kept}{folder[len(path) :]}/{each.name}")
+
+
+def _copy(path: str, kept: str) -> None:
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        os.symlink(os.readlink(path), kept)
+    elif stat.S_ISDIR(found.st_mode):
+        os.chmod(path, 0o700)
+        os.mkdir(kept, 0o700)
+    elif stat.S_ISREG(found.st_mode):
+        if not found.st_mode & stat.S_IRUSR:
+            os.chmod(path, 0o600)
+        source = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(source, "rb") as file, open(kept, "xb") as copy:
+            at = 0
+            while at < found.st_size:
+                try:
+                    at = os.lseek(source, at, os.SEEK_DATA)
+                except OSError:  # holes to its end: such a file has any size
+                    break
+                end = os.lseek(source, at, os.SEEK_HOLE)
+                file.seek(at)
+                copy.seek(at)
+                while at < end and (data := file.read(min(_LARGE, end - at))):
+                    copy.write(data)
+                    at += len(data)
+            copy.truncate(found.st_size)
+        os.chmod(kept, stat.S_IMODE(found.st_mode) & 0o777)
 
 
 def put_back(path: str, was: Seen) -> None:

@@ -27,6 +27,8 @@ _PATIENCE = 600.0
 _BITS = stat.S_ISUID | stat.S_ISGID
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_REPOSITORY = ("HEAD", "config", "config.worktree", "commondir", "hooks")
+_READ_BY_GIT, _MOST_READ_BY_GIT = frozenset((".gitignore", ".gitattributes", ".gitmodules", ".mailmap")), 1 << 28
+"""Files of a tree that git reads whole, and bytes of them: one with holes may have any size."""
 _Identity = tuple[int, int]
 
 
@@ -179,14 +181,14 @@ class _Walk:
                     continue
                 met = found_behind(nodes, entry.name) if nodes else []
                 usual = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and not status.st_mode & _BITS
-                if met or git or not usual:
+                if met or git or not usual or status.st_size > _MOST_READ_BY_GIT:
                     self._entry(entry.name, status, met, folder)
         finally:
             os.close(opened)
 
     def _entry(self, name: str, status: os.stat_result, met: list[Node], folder: _Folder) -> None:
         path, mode = f"{folder.path}/{name}", status.st_mode
-        guarded = self._guarded(name, path, mode, met, folder)
+        guarded = self._guarded(name, path, status, met, folder)
         if guarded is not None and path not in self.passed_over:
             self.found.guarded[path] = guarded
         if stat.S_ISDIR(mode):
@@ -201,10 +203,15 @@ class _Walk:
                 _, _, paths = self.found.shared.get(identity, (0, 0, []))
                 self.found.shared[identity] = status.st_nlink, status.st_ctime_ns, [*paths, path]
 
-    def _guarded(self, name: str, path: str, mode: int, met: list[Node], folder: _Folder) -> Item | None:
+    def _guarded(
+        self, name: str, path: str, status: os.stat_result, met: list[Node], folder: _Folder
+    ) -> Item | None:
+        mode, size = status.st_mode, status.st_size
         odd = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
-        if odd and (name.startswith(".git") or "/.git/" in path):
-            return folder.item(path, 1)  # git would wait for it
+        if (odd and (name.startswith(".git") or "/.git/" in path)) or (folder.nodes and stat.S_ISFIFO(mode)):
+            return folder.item(path, 1, whole=False)  # a program that reads it, such as git, would wait for ever
+        if name in _READ_BY_GIT and stat.S_ISREG(mode) and size > _MOST_READ_BY_GIT:
+            return folder.item(path, 1, whole=False)
         if end := next((each for each in met if each.ends), None):
             return folder.item(path, end.parts, whole=not end.repository or not stat.S_ISDIR(mode))
         if folder.git and name in _OF_REPOSITORY:

@@ -27,7 +27,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "an editor that opens the folder runs its tasks, servers and scripts": (
         *(".vscode", "*.code-workspace", ".idea", ".zed", ".fleet", ".vs", ".helix", "*.sublime-project"),
         *(".nvim.lua", ".nvimrc", ".vimrc", ".exrc", ".lvimrc", ".local.vimrc", ".lazy.lua", ".neoconf.json"),
-        *(".dir-locals.el", ".dir-locals-2.el", ".bsp", ".sourcekit-lsp"),
+        *(".dir-locals.el", ".dir-locals-2.el", ".bsp", ".sourcekit-lsp", ".vim/coc-settings.json", ".luarc.json"),
+        *(".luarc.jsonc", ".emacs.desktop"),
     ),
     "an environment that is made for the folder runs its commands": (
         *(".devcontainer", ".devcontainer.json", ".gitpod.yml", ".idx", ".replit", ".openhands"),
@@ -61,6 +62,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
             ".cargo/config.toml",
         ),
         *("rust-toolchain", "rust-toolchain.toml", ".bazelrc", "latexmkrc", ".latexmkrc"),
+        *(".yarn/releases", ".yarn/plugins", ".pdm-python"),
         *(".mvn/extensions.xml", ".mvn/jvm.config", ".mvn/maven.config", ".sbtopts", ".jvmopts"),
     ),
     "a loop of ours takes its options from it": ("ralph-bridge.toml",),

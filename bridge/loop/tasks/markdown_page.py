@@ -21,7 +21,7 @@ _HIDES = frozenset(
     [
         *("script", "style", "template", "noscript", "noembed", "noframes", "iframe", "object", "applet", "head"),
         *("title", "textarea", "select", "option", "datalist", "dialog", "canvas", "video", "audio", "svg", "math"),
-        *("xmp", "plaintext", "map", "button", "form", "fieldset", "frameset", "portal"),
+        *("xmp", "plaintext", "map", "rp", "button", "form", "fieldset", "frameset", "portal"),
     ]
 )
 """Elements whose text no page of a forge shows; of unknown ones it shows the text."""
@@ -36,6 +36,9 @@ _HIDING = lazy(r"(?<![\w-])(?:hidden|style|popover)(?![\w-])", re.IGNORECASE)
 _VALUE = lazy(r"=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+)")
 _NOTE = lazy(r"^\[\^([^\]\s]+)\]:")
 _TITLED = lazy(r"\]\([^)]*[\"'(]")
+_FENCE = lazy(r"^([^`~]*[`~]{3,}\s*[\w+#.-]{0,20}).*")
+_DRAWN_COMMENT = lazy(r"%%.*|^\s*acc(?:Title|Descr)\b.*")
+"""What a forge that draws a diagram doesn't show of its source."""
 _AS_THEY_ARE = frozenset(("fence", "code_block", "hr"))
 
 
@@ -88,6 +91,7 @@ def shown(text: str) -> str:
     lines = text.split("\n")
     kept = ["" for _ in lines]
     html, notes = _Html(), _notes(tokens)
+    code: set[int] = set()
     for token in tokens:
         if token.map is None:
             continue
@@ -100,7 +104,31 @@ def shown(text: str) -> str:
             kept[first + 1] = lines[first + 1]  # between the head and the rows
         elif token.type in _AS_THEY_ARE and not html.hiding:
             kept[first:last] = lines[first:last]
-    return "\n".join(kept)
+            code.update(range(first, last))
+            if token.type == "fence":
+                kept[first:last] = _fenced(lines[first:last], token.info)
+    return "\n".join(_without_unused_notes(kept, lines, notes, code))
+
+
+def _fenced(lines: list[str], info: str) -> list[str]:
+    """A block of code, of whose first line a page uses the name of the language alone."""
+    first = _FENCE.sub(r"\1", lines[0])
+    drawn = info.split(" ")[0].lower() == "mermaid"
+    return [first, *(_DRAWN_COMMENT.sub("", each) if drawn else each for each in lines[1:])]
+
+
+def _without_unused_notes(
+    kept: Sequence[str], lines: Sequence[str], notes: set[str], code: set[int]
+) -> Iterator[str]:
+    """Leave out what goes on with a footnote that nothing refers to: lines that are indented, and lazy ones."""
+    unused, gap = False, False
+    for number, (line, now) in enumerate(zip(lines, kept, strict=True)):
+        if number not in code and (found := _NOTE.match(line)):
+            unused = found[1] not in notes
+        elif unused and line.strip() and not line.startswith(("    ", "\t")) and gap:
+            unused = False
+        gap = not line.strip()
+        yield "" if unused else now
 
 
 def _keep(token: Token, now: str, lines: Sequence[str], kept: list[str]) -> None:
