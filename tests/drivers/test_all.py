@@ -31,9 +31,9 @@ HARD_PROMPTS = [
     b"Bash(git add, git commit)",
 ]
 HOSTS_OPTIONS = (
-    "IFS=",
+    '[[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} < 44 ]] || IFS=$(printf "\\001")',  # older ones join or split "$@"
     "IFS=-",
-    "IFS=$'\\001'",
+    '[[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} < 44 ]] || IFS=$(printf "\\\\001")',  # older ones join or split "$@"
     "IFS=$'a\\n/'",
     "set -f",
     "shopt -s nullglob",
