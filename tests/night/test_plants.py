@@ -30,14 +30,14 @@ _RECORDER = """\
 import os
 import bridge.base.files as files
 
-located = files._located
+located = files.located
 
 def recorded(path, **options):
     with open(os.environ["TOUCHED"], "a") as file:
         file.write(os.path.abspath(path) + "\\n")
     return located(path, **options)
 
-files._located = recorded
+files.located = recorded
 """
 _VIEWS = (("status",), ("report",), ("reset",))
 _PARTS = 4
