@@ -23,6 +23,8 @@ _IN_QUOTES = lazy(r'[^"\\$`]+')
 _IN_BRACES = lazy(r"""[^}\\'"$`]+""")
 _KEPT = lazy(r'(?:[^\\]|\\[$`"\\\n])*+\\')
 """A backslash that stands for itself in double quotes, unless they stand in others."""
+_JOINED = lazy(r'\$[A-Za-z_]\w*"+\w', re.ASCII)
+"""In braces within double quotes bash takes inner ones away before it reads a name: it goes on behind them."""
 _PARAMETER = lazy(r"\$\{([A-Za-z_]\w*|[0-9]{1,9})(?:\[([@*]|[0-9]{1,9})\])?(?=(:?[-=+?])?)", re.ASCII)
 _SUBSTITUTION = lazy(r"""\\.|'[^']*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[()]""", re.DOTALL)
 _BACKTICKS = lazy(r"`[^`\\]*+(?:\\.[^`\\]*+)*+`", re.DOTALL)
@@ -229,7 +231,7 @@ class WordReader:
     def _in_braces(self, *, quoted: bool) -> Word:
         """Read up to the closing brace. In double quotes a single one stands for itself, and hides a brace."""
         parts: list[Text | Parameter | Unknown] = []
-        single = False
+        single, start = False, self.at
         while self.char != "}" or single:
             if found := self.take(_IN_BRACES):
                 run = "<(" in found[0] or ">(" in found[0]
@@ -244,6 +246,8 @@ class WordReader:
                 self.at += 1
             else:
                 self._in_quoted_braces(parts, single=single)
+        if quoted and _JOINED.search(self.text, start, self.at):
+            parts.append(Unknown(ONLY_BASH))
         self.at += 1
         return tuple(parts)
 
