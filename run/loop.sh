@@ -191,24 +191,24 @@ summarise() {
     fi
 }
 
-commit() { # without the token: git runs what the configuration names here, which a turn can have written
+commit() { # without the token: git runs what the configuration names here, and that a turn can have written
     [ -f "$kept/began" ] || exit 0
     git add -A
     git diff --cached --quiet || git -c core.hooksPath=/dev/null -c commit.gpgSign=false commit --quiet \
         -m 'Work of the loop that it had not committed'
+    remote fetch --quiet "$GITHUB_WORKSPACE" HEAD:refs/heads/after
 }
 
-push() {
+push() { # with the token, and so not in the workspace
     [ -f "$kept/began" ] || exit 0
-    head=$(git rev-parse HEAD)
+    head=$(remote rev-parse refs/heads/after)
     before=$(remote rev-parse --verify --quiet refs/heads/before || cat "$kept/began")
     if [ "$head" = "$before" ]; then
         echo 'Nothing to push: the loop has committed nothing.'
     else
-        remote fetch --quiet "$GITHUB_WORKSPACE" HEAD:refs/heads/after
         remote push --quiet "$url" "refs/heads/after:refs/heads/$BRANCH" || refuse "the branch could not be pushed, and nothing is\
  ever forced: see whether somebody else has pushed to it, and whether the job has 'contents: write'." 4
-        echo "Pushed: $BRANCH is at $(git rev-parse --short HEAD)."
+        echo "Pushed: $BRANCH is at $(remote rev-parse --short "$head")."
     fi
     if [ "$PULL_REQUEST" = true ] && [ "$head" != "$(cat "$kept/checkout")" ]; then pull_request; fi
 }
