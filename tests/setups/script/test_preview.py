@@ -82,6 +82,9 @@ def test_a_script_that_ends_before_a_call_says_why(own: Project) -> None:
     done = own.run("run", "--dry-run", "--script", "ralph.sh", HOME=str(own.folder.parent))
     assert "ended with 0 before any call: done\nno call can be seen in its text" in done.stderr
     assert not (own.folder.parent / "planted").exists()
+    own.write("ralph.sh", "#!/bin/bash\nfor ((i=1; i<=$1; i++)); do\nclaude -p 'go on'\ndone\n")
+    done = own.run("run", "--dry-run", "--script", "ralph.sh")
+    assert "\n  next: its arguments go behind --, such as a number of turns: -- 10\n" in done.stderr
 
 
 @boxed

@@ -117,7 +117,9 @@ class ScriptLoop(Opened):
         found = first_call(self.argv, script=self.script, cwd=self.cwd, project=project, env=env, absent=absent)
         if isinstance(found, NoCall):
             told = "the calls that can be seen in its text:" if calls else "no call can be seen in its text"
-            return (found.why, told), os.fsencode(
+            text = read_text(self.script, root=ANYWHERE) or ""
+            step = [f"  next: {self._how_to_give_arguments(text)}"] if self.bare and takes_number(text) else []
+            return (found.why, *step, told), os.fsencode(
                 "".join(f"{shown(each, None if each.file == self.script else project)}\n" for each in calls)
             )
         lines = described(found, project, place_of(found.argv, calls, project))
