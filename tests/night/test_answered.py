@@ -45,6 +45,14 @@ def test_an_error_that_it_has_answered_counts_as_one(night: Project) -> None:
     assert [each["result"] for each in night.turn_records()][:2] == ["failed", "success"]
 
 
+def test_what_it_says_when_its_time_is_up_is_no_answer(night: Project) -> None:
+    """Kimi prints the half of an answer that it has at TERM, as the whole."""
+    night.turns("trap 'say Half.; exit 0' INT TERM; while :; do sleep 0.05; done")
+    loop = night.start("--timeout", "0.05", "--max-iterations", "2", "--retry-delay", "0")
+    loop.finished()
+    assert night.turn_records()[0]["result"] == "timeout", loop.said
+
+
 def test_a_turn_that_prints_nothing(night: Project) -> None:
     night.turns("hang")
     # Longer than a turn takes to begin on a busy machine.

@@ -94,6 +94,8 @@ class Program:
         self._graces = graces
         self.timeout = timeout
         """Seconds that it may run, or None."""
+        self.out_of_time = False
+        """It has run for so long, and what it prints now are its last words."""
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._pending: list[bytes] = []
         self._length = 0
@@ -151,11 +153,11 @@ class Program:
                 tick = now + every
                 yield b""
         yield from self._split(self._last_words)
-        timed_out = self._alive()
-        if timed_out:
+        self.out_of_time = self._alive()
+        if self.out_of_time:
             yield from self._split(self._end_group())
         yield from self._rest()
-        if timed_out:
+        if self.out_of_time:
             raise ProgramTimeout(f"{self.argv[0]} ran longer than {self.timeout:g} s and was ended")
 
     def printed(self, most: int) -> tuple[bytes, int]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     Show = Callable[[bytes, float], bytes | None]
 
 _SLOWEST_LINE = 10.0  # s: that the live filter may take for a line
+_SLOWEST_LAST = 1.0  # s: the same for those that it prints once its time is up
 _LAST_LINE = 400
 _LAST_TEXT = 4096
 
@@ -335,10 +336,11 @@ class _Running:
             if self._request.timeout is None
             else self._began + self._request.timeout - time.monotonic()
         )
-        text = self._show(line, max(0.0, min(_SLOWEST_LINE, left)))
+        patience = min(_SLOWEST_LINE, max(left, _SLOWEST_LAST))
+        text = self._show(line, patience)
         if text is None:
             yield Notice(
-                f"the driver's stream filter was ended: a line took longer than {_SLOWEST_LINE:g} s;"
+                f"the driver's stream filter was ended: a line took longer than {patience:.3g} s;"
                 " output comes at the end of a run"
             )
         elif text:

@@ -50,6 +50,7 @@ class Watched:
         self._every = max(min(every, self._watch.tick), 0.01)
         self._over: Over | None = None
         self._timed_out = False
+        self._in_time: bool | None = None  # it had answered when its time was up
 
     def lines(self) -> Generator[bytes, None, None]:
         """Give the lines that it prints, and an empty one behind each look at it."""
@@ -64,7 +65,7 @@ class Watched:
                             return
                     yield b""
             except ProgramTimeout:
-                self._timed_out = not self._analyzer.answered()
+                self._timed_out = not (self._analyzer.answered() if self._in_time is None else self._in_time)
                 self._over = self._over if self._timed_out else Over.ANSWERED
 
     def _ended_by(self, now: float) -> Over | None:
@@ -74,6 +75,10 @@ class Watched:
         return not self._analyzer.prints_events and self._rest.look()
 
     def _taken(self, line: bytes) -> Generator[bytes, None, None]:
+        if (
+            self._program.out_of_time and self._in_time is None
+        ):  # half an answer, told at TERM, looks like a whole one
+            self._in_time = self._analyzer.answered()
         if not line and is_whole(rest := self._program.unfinished()):  # a result without a newline behind it
             self._program.taken()
             line, self.completed = rest + b"\n", True

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -393,3 +394,25 @@ def test_what_is_refused_before_its_script_starts_leaves_nothing_open(calls: Cal
     server.__exit__()
     assert sorted(os.listdir("/proc/self/fd")) == before
     assert (calls.folder / "kept").exists()
+
+
+ENDS_AS_ITS_CLI_DID = """
+import os, signal, socket
+from bridge.loop.setups.script import stand_in
+
+def at_the_worst_moment(number, handler):
+    os.kill(os.getpid(), number)
+    if number not in signal.sigpending():
+        print("it was taken; within signal.signal, Python would tell of an error")
+    return signal.signal(number, handler)
+
+here, there = socket.socketpair()
+stand_in._pass_signals_on(here)
+stand_in.handle = at_the_worst_moment
+stand_in._end(-signal.SIGTERM)
+"""
+
+
+def test_a_stand_in_that_gets_a_signal_while_it_ends_says_nothing_of_it() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDS_AS_ITS_CLI_DID], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, "", "")

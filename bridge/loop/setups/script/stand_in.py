@@ -9,7 +9,22 @@ words, the environment. Later a byte for each signal that it gets. It is told ``
 place) or ``s STATUS``.
 """
 
-from _signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ
+from _signal import (
+    SIG_BLOCK,
+    SIG_DFL,
+    SIG_IGN,
+    SIG_UNBLOCK,
+    SIGHUP,
+    SIGINT,
+    SIGKILL,
+    SIGPIPE,
+    SIGQUIT,
+    SIGTERM,
+    SIGUSR1,
+    SIGUSR2,
+    SIGXFSZ,
+    pthread_sigmask,
+)
 from _signal import getsignal as handler_of
 from _signal import signal as handle
 
@@ -147,13 +162,10 @@ def _become(program: bytes) -> None:
 def _end(status: int) -> None:
     """End as the CLI has, also by the same signal."""
     if status < 0:
-        for _ in (1, 2):  # a signal that comes just now is an error of the first
-            try:
-                if -status != SIGKILL:
-                    handle(-status, SIG_DFL)
-                break
-            except OSError:
-                continue
+        pthread_sigmask(SIG_BLOCK, _PASSED)  # Python complains of one that comes just now
+        if -status != SIGKILL:
+            handle(-status, SIG_DFL)
+        pthread_sigmask(SIG_UNBLOCK, _PASSED)
         os.kill(os.getpid(), -status)
     os._exit(status if status >= 0 else 128 - status)
 
