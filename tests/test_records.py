@@ -61,11 +61,42 @@ def test_they_are_dataclasses() -> None:
     assert Named(1).others is not Named(1).others
     with pytest.raises(dataclasses.FrozenInstanceError):
         Point(1).x = 2  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del Point(1).x
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Named(1).name = "b"  # type: ignore[misc]
+    assert Point(1) != Named(1)
+    assert Plain.__hash__ is None
     with pytest.raises(TypeError, match="unexpected keyword"):
-        Point(1, y=2)  # type: ignore[call-arg]
+        Point(1, y=2)
     match Point(7):
         case Point(x):
             assert x == 7
+
+
+def test_those_of_the_standard_library_can_stand_below_one() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Frozen(Point):
+        y: int = 2
+
+    assert repr(Frozen(1)).endswith("Frozen(x=1, names=(), y=2)")
+    assert Frozen(1) == Frozen(1, y=2) != Frozen(1, y=3)
+    assert hash(Frozen(1)) == hash(Frozen(1, y=2))
+    with pytest.raises(TypeError, match="non-frozen"):
+
+        @dataclasses.dataclass
+        class Thawed(Point):  # type: ignore[misc]
+            y: int = 2
+
+
+def test_one_that_holds_itself_can_be_shown() -> None:
+    @dataclass
+    class Knot:
+        others: list[object] = field(default_factory=list)
+
+    knot = Knot()
+    knot.others.append(knot)
+    assert repr(knot).endswith("Knot(others=[...])")
 
 
 def test_below_one_its_own_beginning_is_called() -> None:

@@ -1,12 +1,16 @@
 """Dataclasses that are made when the first instance of theirs is: a start pays for none that only trouble needs.
 
 What `dataclasses.dataclass` writes for a class and compiles takes it half a millisecond, and a loop knows of a
-hundred. ``slots=True`` is checked by type checkers alone.
+hundred. So what is the same in all of them is here once, and it compiles their beginnings only. ``slots=True`` is
+checked by type checkers alone.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
+import reprlib
 import threading
 import types
 from typing import TYPE_CHECKING, Any
@@ -27,10 +31,44 @@ else:
         if cls is None:
             return lambda each: dataclass(each, **options)
         options.pop("slots", None)
-        if options.get("init", True) and not vars(cls).keys() & set(_Unmade.NAMES):
+        if options.keys() <= {"frozen", "kw_only"} and not vars(cls).keys() & {*_Unmade.NAMES, *_Unmade.ALIKE}:
             _Unmade(cls, options).install()
             return cls
         return dataclasses.dataclass(**options)(cls)
+
+
+@functools.cache
+def _compared(cls: type) -> operator.attrgetter[Any]:
+    return operator.attrgetter("__class__", *(each.name for each in dataclasses.fields(cls) if each.compare))
+
+
+def _values(self: Any) -> Any:
+    """What an instance is compared by, and hashed."""
+    return _compared(self.__class__)(self)
+
+
+@reprlib.recursive_repr()
+def _repr(self: Any) -> str:
+    shown = (f"{each.name}={getattr(self, each.name)!r}" for each in dataclasses.fields(self) if each.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _eq(self: Any, other: object) -> bool:
+    return bool(_values(self) == _values(other)) if other.__class__ is self.__class__ else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _set_once(self: Any, name: str, value: object) -> None:
+    if name in vars(self):
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
+
+
+def _delete(_self: object, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
 
 _making = threading.RLock()
@@ -40,14 +78,25 @@ class _Unmade:
     """Stands in a class for what a dataclass has, until somebody asks for any of it."""
 
     NAMES = ("__init__", "__setstate__", "__dataclass_fields__", "__dataclass_params__", "__match_args__")
+    ALIKE = ("__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__")
 
     def __init__(self, cls: type, options: dict[str, bool]) -> None:
         self._cls = cls
-        self._options: dict[str, Any] = options
+        frozen = options.get("frozen", False)
+        # Below another one it is frozen by the standard library, which allows no other way.
+        self._first = frozen and not any("__dataclass_fields__" in vars(each) for each in cls.__mro__[1:])
+        self._is = {"frozen": frozen, "repr": True, "eq": True}
+        self._options: dict[str, Any] = {**options, "repr": False, "eq": False}
+        if self._first:
+            del self._options["frozen"]
 
     def install(self) -> None:
-        for name in self.NAMES:
-            setattr(self._cls, name, _Part(self, name))
+        hashed = _hash if self._is["frozen"] else None
+        alike: dict[str, object] = {"__repr__": _repr, "__eq__": _eq, "__hash__": hashed}
+        alike |= {"__setattr__": _set_once, "__delattr__": _delete} if self._first else {}
+        parts = {name: _Part(self, name) for name in self.NAMES}
+        for name, value in (alike | parts).items():
+            setattr(self._cls, name, value)
 
     def make(self, name: str) -> Any:
         """Make the class what it is said to be; give what it then has by that name."""
@@ -59,6 +108,8 @@ class _Unmade:
                     dataclasses.dataclass(**self._options)(self._cls)
                 else:
                     self._make_among_threads()
+                for option, value in self._is.items():
+                    setattr(self._cls.__dataclass_params__, option, value)  # type: ignore[attr-defined]
         return getattr(self._cls, name)
 
     def _make_among_threads(self) -> None:
