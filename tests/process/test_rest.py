@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bridge.base.process.rest import Rest
+from bridge.base.process.table import Rest
 
 AT_REST = {
     "sleeps": ("echo x; exec sleep 60", True),

@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.process.rest import Rest
+from bridge.base.process.table import Rest
 from bridge.errors import ProgramTimeout
 from bridge.loop.turn.ending import EndWatch, Over, is_whole
 from bridge.loop.turn.tool import TurnResult
