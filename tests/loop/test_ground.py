@@ -11,8 +11,7 @@ import pytest
 
 from bridge.base.git.left_open import git_dir, locks, remove_stale_locks
 from bridge.base.git.repository import Repository
-from bridge.loop.engine.stages.git_lock import GitLock
-from bridge.loop.engine.stages.ground import Ground
+from bridge.loop.engine.stages.ground import GitLock, Ground
 
 if TYPE_CHECKING:
     from pathlib import Path

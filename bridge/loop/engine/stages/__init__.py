@@ -8,11 +8,9 @@ from bridge.loop.engine.stages.box import BoxGuard
 from bridge.loop.engine.stages.caps import SpendingCaps
 from bridge.loop.engine.stages.denials import Denials
 from bridge.loop.engine.stages.gates import CheckAndReview
-from bridge.loop.engine.stages.git_lock import GitLock
-from bridge.loop.engine.stages.ground import Ground
+from bridge.loop.engine.stages.ground import GitLock, Ground, PromptPresence
 from bridge.loop.engine.stages.messages import Messages
 from bridge.loop.engine.stages.progress import Progress
-from bridge.loop.engine.stages.prompt import PromptPresence
 from bridge.loop.engine.stages.rotation import SessionRotation
 from bridge.loop.engine.stages.tools import ToolChoice
 

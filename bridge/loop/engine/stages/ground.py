@@ -1,26 +1,34 @@
-"""What a loop stands on and a turn may take from under it: its plan, its branch, a git with nothing left open."""
+"""What a loop stands on and a turn may take from under it: prompt and plan, its branch, a git with nothing open."""
 
 from __future__ import annotations
 
+import os
 import shlex
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.base.git.left_open import git_dir, is_detached, locks, unfinished
+from bridge.base.files import ANYWHERE, read_bytes
+from bridge.base.git.left_open import git_dir, is_detached, locks, remove_stale_locks, unfinished
 from bridge.base.wording import plural
+from bridge.errors import BridgeError
 from bridge.loop.engine.policy import NOT_DONE, PLAN_COMPLETE, Decision, Verdict
 from bridge.loop.engine.stages.stage import Stage
+from bridge.loop.engine.standstill import NOT_READY, PROMPT_GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from bridge.loop.engine.context import LoopContext
     from bridge.loop.engine.events import LoopEvent
+    from bridge.loop.engine.handler import Turn
     from bridge.loop.engine.outcome import Outcome
     from bridge.loop.engine.stages.stage import Events, TurnReport
 
 _DETACHED = "none (detached HEAD)"
 _TOLD = 3  # losses
+_BLANK = 64 * 1024
+"""Bytes of a prompt that are read to see whether there is anything in it."""
 
 
 def _removed(before: tuple[int, int] | None, now: tuple[int, int] | None) -> int:
@@ -32,6 +40,42 @@ def _removed(before: tuple[int, int] | None, now: tuple[int, int] | None) -> int
         return 0
     lost = before[1] - now[1]
     return lost if lost > (now[0] == before[0]) else 0
+
+
+class GitLock(Stage):
+    """Locks of git's that were left behind by a git which ended in a turn, or with it."""
+
+    def open(self) -> Iterable[str]:
+        before = self.loop.active.before
+        if before is not None and before.end is None and before.turn_began > 0:  # its host was killed in this turn
+            yield from self._removed(before.turn, before.turn_began, " of the run before")
+
+    def ran(self, turn: Turn, started: float) -> Events:
+        return self._removed(turn.request.number, started)
+
+    def _removed(self, turn: int, since: float, of: str = "") -> Iterable[str]:
+        for name in remove_stale_locks(git_dir(self.loop.settings.project), since):
+            yield f"turn {turn}{of} left .git/{name} behind: nobody held it, it is removed"
+
+
+class PromptPresence(Stage):
+    """The prompt: no repetition brings it back."""
+
+    _was_there = False
+
+    def may_begin(self) -> Decision | None:
+        project = self.loop.settings.project
+        path = project / self.loop.settings.prompt
+        with suppress(OSError, BridgeError):
+            there = path.is_file() and bool(read_bytes(path, _BLANK, root=ANYWHERE).strip())
+            if there or not self._was_there:
+                self._was_there = there
+                return None
+            what = "empty" if path.exists() else "gone"
+            name = os.path.relpath(path, project)
+            detail = f"{name} is {what} since turn {self.loop.number} · next: bring it back (git stash list)"
+            return Decision(Verdict.INCOMPLETE, PROMPT_GONE, detail, status=NOT_READY)
+        return None
 
 
 class Ground(Stage):
