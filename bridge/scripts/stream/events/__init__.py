@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bridge.scripts.stream.closing import closes
 from bridge.scripts.stream.documents import BLANKS, HELD_LIMIT, WARNINGS, Document, Held, parse_line, parse_whole
-from bridge.scripts.stream.events.agy import Agy
 from bridge.scripts.stream.events.base import (
     Answer,
     Family,
@@ -21,9 +20,8 @@ from bridge.scripts.stream.events.base import (
 )
 from bridge.scripts.stream.events.claude import Claude, Cursor, Qwen, result_denials, result_usage
 from bridge.scripts.stream.events.droid import Droid
-from bridge.scripts.stream.events.families import Cline, Codex, Copilot, OpenCode
+from bridge.scripts.stream.events.families import Agy, Cline, Codex, Copilot, Kimi, OpenCode
 from bridge.scripts.stream.events.gemini import Gemini
-from bridge.scripts.stream.events.kimi import Kimi
 from bridge.scripts.stream.events.pi import Pi
 
 if TYPE_CHECKING:

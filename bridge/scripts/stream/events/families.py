@@ -1,4 +1,4 @@
-"""The families whose events are like nobody else's: codex, opencode, copilot and cline."""
+"""The families whose events are like nobody else's: codex, opencode, copilot, cline, kimi and agy."""
 
 from __future__ import annotations
 
@@ -333,3 +333,84 @@ class Cline(Family):
             self.texts.put(("ts", str(event.get("ts"))), word(event.get("text")))
         if "completion_result" in (event.get("say"), event.get("ask")) and event.get("partial") is not True:
             self.ended()
+
+
+class Kimi(Family):
+    """Kimi Code: ``--output-format stream-json`` (measured with 2.1).
+
+    Messages as its API has them (``role``, ``content``, ``tool_calls``), and ``meta`` lines. The session id is in
+    the last line, which only a turn has that ended well; why another one failed stands on stderr. No tokens, no
+    cost. Releases before 2 print the messages alone.
+    """
+
+    name = "kimi"
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        if "type" not in event and event.get("role") in ("assistant", "tool"):
+            return "content" in event or "tool_calls" in event
+        return event.get("role") == "meta" and bool(kind(event))
+
+    def event(self, event: JsonObject) -> None:
+        match event.get("role"), kind(event):
+            case "assistant", _:
+                self.error, self.api_error_status = None, None  # the provider is back
+                self.texts.append(block_texts(event.get("content")))
+            case "meta", "turn.step.retrying":
+                self.error = word(event.get("error_message")) or self.error
+                self.api_error_status = integer(event.get("status_code"))
+            case "meta", "session.resume_hint":
+                self.session_id = word(event.get("session_id")) or self.session_id
+                self.ended()
+
+
+class Agy(Family):
+    """Antigravity CLI: ``--print --output-format stream-json``, as it is documented; not held against the program.
+
+    What an event is stands in ``event``, and what it holds under a key of that name.
+    """
+
+    name = "agy"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: dict[int | None, str] = {}
+
+    @staticmethod
+    def claims(event: JsonObject) -> bool:
+        what = word(event.get("event"))
+        return what in ("init", "step_update", "result") and isinstance(event.get(what), dict)
+
+    def event(self, event: JsonObject) -> None:
+        what = word(event.get("event"))
+        inner = mapping(event.get(what))
+        named = word(event.get("conversation_id")) or word(inner.get("conversation_id"))
+        self.session_id = named or self.session_id
+        if what == "step_update":
+            self._step(inner)
+        elif what == "result":
+            self._result(inner)
+
+    def _step(self, step: JsonObject) -> None:
+        number = integer(step.get("step_index"))
+        if step.get("step_type") != "agent_response" and number not in self._said:
+            return
+        piece, before = word(step.get("text_delta")), self._said.get(number, "")
+        if piece == before:  # the last update of a step may repeat all of it
+            return
+        self._said[number] = before + piece
+        self.texts.add(("step", number), piece)
+
+    def _result(self, result: JsonObject) -> None:
+        usage = mapping(result.get("usage"))
+        self.record = result
+        self.usage = Usage(
+            input_tokens=amount(usage.get("input_tokens")),
+            output_tokens=amount(usage.get("output_tokens")),
+            cache_read_tokens=amount(usage.get("cache_read_tokens")),
+        )
+        if word(result.get("status")) in ("SUCCESS", "OK"):
+            self.final = word(result.get("response"))
+            self.ended()
+        else:
+            self.failed(word(result.get("error")) or word(result.get("status")))
