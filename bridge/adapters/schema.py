@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from bridge.adapters.schema_model import AdapterFile, Debugger, FieldRule
+from bridge.base.resources import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,8 +69,8 @@ class AdapterProblem(NamedTuple):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``; did you mean X?`` when a known word is close to `word`, else nothing."""
     folded = {each.casefold().replace("-", "_"): each for each in known}
-    close = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, 1, 0.6)
-    return f"; did you mean {folded[close[0]]}?" if close else ""
+    close = nearest(word.casefold().replace("-", "_"), folded)
+    return "" if close is None else f"; did you mean {folded[close]}?"
 
 
 class SchemaKey(NamedTuple):

@@ -115,12 +115,17 @@ def no_scripts(kind: Kind) -> frozenset[str]:
     return NOT_DRIVERS if kind == "driver" else frozenset()
 
 
-def likely(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the known one that was likely meant, if there is one."""
+def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str | None:
+    """The known name that an unknown one was likely to be: the nearest of those that are `alike`, of 1; or None."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, 1)
-    return f" Did you mean {close[0]}?" if close else ""
+    return next(iter(difflib.get_close_matches(name, known, 1, alike)), None)
+
+
+def likely(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that was likely meant, if there is one."""
+    close = nearest(name, known)
+    return f" Did you mean {close}?" if close is not None else ""
 
 
 def state_folder() -> Path:

@@ -7,13 +7,13 @@ anything of that kind yields no options, which means "unknown".
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.base.clis import find_cli
 from bridge.base.records import dataclass
+from bridge.base.resources import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -243,5 +243,5 @@ def _unknown(name: str, path: tuple[str, ...], help_: Help) -> list[OptionError]
         return []
     if command := help_.commands.get(name.lstrip("-")):
         return [OptionError(name, " ".join(path), _NO_OPTION, f"it is a command: {path[0]} ... {command}")]
-    close = difflib.get_close_matches(name, help_.options, 1, 0.7)
-    return [OptionError(name, " ".join(path), _NO_OPTION, f"did you mean {close[0]}?" if close else "")]
+    close = nearest(name, help_.options, 0.7)
+    return [OptionError(name, " ".join(path), _NO_OPTION, f"did you mean {close}?" if close else "")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from bridge.base.resources import nearest
 from bridge.errors import ContractViolation, HookFailed
 from bridge.scripts.contract.scripts import check_parses, provider_of
 from bridge.shell.protocol import quote
@@ -114,13 +115,11 @@ class LoadedScript:
             raise self._violation(missing, unset, sourced.stderr)
 
     def _violation(self, missing: list[str], unset: Iterable[str], stderr: str) -> ContractViolation:
-        import difflib
-
         own = [name for name in self._defined if name.startswith(self.contract.prefix)]
         lines = [f"{self.script} is not {self._noun}" + ": required hooks are missing" * bool(missing)]
         for name in missing:
-            meant = difflib.get_close_matches(name, own, 1, 0.85)
-            lines.append(f"  {name}" + (f" (there is {meant[0]}: a typo?)" if meant else ""))
+            near = nearest(name, own, 0.85)
+            lines.append(f"  {name}" + (f" (there is {near}: a typo?)" if near else ""))
         lines += (f"  {name}: the variable is not set when the script has been sourced" for name in unset)
         if stderr:
             lines.append("  sourcing it printed: " + stderr.strip()[:500])

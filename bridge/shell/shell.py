@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.options import check_options, in_units
+from bridge.base.resources import nearest
 from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
 from bridge.shell import consent, protocol, script, values
 from bridge.shell.environment import Start
@@ -227,11 +228,9 @@ class Shell(BashSession):
             return
         if self._run("type", ("-t", "--", hook)).stdout:
             return
-        import difflib
-
         what = f"{hook} is not defined: there is no function, builtin or program of this name"
-        near = difflib.get_close_matches(hook, functions, 1)
-        hint = f"did you mean {near[0]}?" if near else "source the script that defines it, or correct the name"
+        near = nearest(hook, functions)
+        hint = f"did you mean {near}?" if near else "source the script that defines it, or correct the name"
         listed = ", ".join(functions[:_MOST_LISTED]) + ", ..." * (len(functions) > _MOST_LISTED)
         what += f"\n  it has: {listed}" if functions else ""
         stderr = re.sub(rb"(?m)^.*/prelude: line \d+: ", b"bash: ", answer.stderr)  # the line is one of ours

@@ -8,10 +8,10 @@ that nothing explains stays a finding.
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.base.resources import nearest
 from bridge.verify.findings import Aspect, CheckOutcome, CheckResult, Finding, Severity
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def _shared(cause: Finding, effect: Finding) -> bool:
 
 def _meant_to_fill(cause: Finding, effect: Finding) -> bool:
     """What one hook leaves behind is nearly the array that it never fills."""
-    return cause.hook == effect.hook and any(
-        difflib.get_close_matches(left.upper(), cause.about, 1, 0.6) for left in effect.about
-    )
+    return cause.hook == effect.hook and any(nearest(left.upper(), cause.about) for left in effect.about)
 
 
 def _same_promise(cause: Finding, effect: Finding) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from bridge.base.records import dataclass
+from bridge.base.resources import nearest
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -80,11 +81,9 @@ def one_of(*names: str, empty: str | None = None, instead: str | None = None) ->
         if not given and empty is not None:
             return empty
         if given not in names:
-            import difflib
-
             same = [name for name in names if name.lower() == given.lower()]
-            close = same or difflib.get_close_matches(given, names, 1)
-            raise Refused(expected + (f". Did you mean {close[0]}?" if close else ""))
+            close = same[0] if same else nearest(given, names)
+            raise Refused(expected + (f". Did you mean {close}?" if close else ""))
         return given
 
     return Kind(expected, read, instead is not None, instead)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from bridge.base.clis import shipped_drivers
+from bridge.base.resources import nearest
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -174,11 +175,9 @@ class Contract(NamedTuple):
     def suggest(self, name: str) -> str | None:
         """Return the hook whose name is close to `name`, which is none itself."""
         # Without the prefix, or every driver_* name would look much like every other.
-        import difflib
-
         stems = {hook.removeprefix(self.prefix): hook for hook in self.hooks}
-        close = difflib.get_close_matches(name.removeprefix(self.prefix), stems, n=1, cutoff=0.7)
-        return stems[close[0]] if close else None
+        close = nearest(name.removeprefix(self.prefix), stems, 0.7)
+        return None if close is None else stems[close]
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import nearest
 from bridge.verify.checks import because, excerpt
 from bridge.verify.findings import Harm
 from bridge.verify.registry import Problem, agent, static_agent
@@ -42,8 +42,8 @@ def _instead(probe: AgentProbe) -> str:
     """What the script has in the place of AGENT_CLI, if that can be told."""
     _, before, after = probe.loading()
     names = before.new_names(after) if before is not None and after is not None else []
-    if close := difflib.get_close_matches("AGENT_CLI", names, 1, 0.7):
-        return f"; there is {close[0]}: a typo?"
+    if close := nearest("AGENT_CLI", names, 0.7):
+        return f"; there is {close}: a typo?"
     inside = next((name for name, body in probe.functions().items() if re.search(r"\bAGENT_CLI=", body)), None)
     return f": it is only set in {inside}" if inside is not None else ""
 

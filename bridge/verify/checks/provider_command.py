@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import find_cli
+from bridge.base.resources import nearest
 from bridge.scripts.contract import capital
 from bridge.scripts.contract.scripts import provider_of
 from bridge.verify.checks import because, excerpt
@@ -91,12 +91,12 @@ def capabilities(probe: ProviderProbe) -> Iterator[Problem]:
             break
     for each in declared:
         if each not in known:
-            close = difflib.get_close_matches(each, known, 1)
+            close = nearest(each, known)
             yield Problem(
                 f"no loop asks for the capability {each}",
                 line=variable_line(variable),
                 expected=f"some of {', '.join(known)}",
-                hint=f"did you mean {close[0]}?" if close else "",
+                hint=f"did you mean {close}?" if close else "",
                 severity=WARNING,
             )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import nearest
 from bridge.scripts.contract import agent_contract, driver_contract
 from bridge.verify.checks import distinct
 from bridge.verify.findings import ERROR, INFO, WARNING, Harm
@@ -148,8 +148,7 @@ def _slip(subject: Subject, hook: str) -> str | None:
         if name == hook.removeprefix(contract.prefix) or name.lower().replace("-", "_") == hook:
             return name
     ours = [name for name in candidates if contract.suggest(name) == hook and name.startswith(contract.prefix)]
-    close = difflib.get_close_matches(hook, ours or candidates, 1, 0.6 if ours else 0.85)
-    return close[0] if close else None
+    return nearest(hook, ours or candidates, 0.6 if ours else 0.85)
 
 
 @behaviour("RB059", "Required functions are there after sourcing", Harm.ENDS_THE_LOOP)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import nearest
 from bridge.scripts.contract import driver_contract
 from bridge.verify.checks import distinct
 from bridge.verify.findings import ERROR, INFO, Harm
@@ -158,12 +158,12 @@ def _misspelt(subject: Subject, known: set[str]) -> Iterator[tuple[str, Problem]
     reads = [(hook, read) for hook in subject.hooks for read in subject.effects(hook).reads]
     often_cut = _OFTEN_CUT & settings - {read.name for _, read in reads}
     for hook, read in reads:
-        meant = difflib.get_close_matches(read.name, settings, 1, 0.92)
+        near = nearest(read.name, settings, 0.92)
         if f"CLAUDE_{read.name}" in often_cut:
-            meant = [f"CLAUDE_{read.name}"]
-        if meant and read.name not in known:
-            message = f"{read.function} reads {read.name}; did you mean {meant[0]}?"
-            yield read.name, Problem(message, line=read.line, hook=hook, expected=meant[0], severity=ERROR)
+            near = f"CLAUDE_{read.name}"
+        if near and read.name not in known:
+            message = f"{read.function} reads {read.name}; did you mean {near}?"
+            yield read.name, Problem(message, line=read.line, hook=hook, expected=near, severity=ERROR)
 
 
 _ENVIRONMENT = re.compile(

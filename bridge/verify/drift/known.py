@@ -6,7 +6,6 @@ are written by ``python -m tests.real.capture``.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.base.clis import KnownDrift, find_cli, program_of_package
-from bridge.base.resources import shipped
+from bridge.base.resources import nearest, shipped
 from bridge.base.wording import plural
 from bridge.verify.drift.report import DriftFinding, DriftStatus, RecordedFact, passed, warning
 
@@ -199,8 +198,8 @@ def compare_events(cli: str, lines: Iterable[bytes]) -> Iterator[DriftFinding]:
         return
     if new := sorted(here - set(known)):
         gone = sorted(set(known) - here)
-        named = ((kind, difflib.get_close_matches(kind, gone, 1, 0.75)) for kind in new)
-        shown = (f"{kind} (in place of {near[0]}?)" if near else kind for kind, near in named)
+        named = ((kind, nearest(kind, gone, 0.75)) for kind in new)
+        shown = (f"{kind} (in place of {near}?)" if near else kind for kind, near in named)
         hint = "look whether the filter, the answer and the session id have to know them"
         yield warning(EVENTS, f"of kinds that were not there before: {', '.join(shown)}", hint)
     else:

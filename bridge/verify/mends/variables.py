@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import nearest
 from bridge.verify.facts.expressions import text
 from bridge.verify.facts.usage import filled_by, literal
 from bridge.verify.findings import Aspect
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def declared_local(syntax: Syntax, finding: Finding) -> list[Edit] | None:
     """A global that a function leaves behind, declared local there; not one that others may want to have."""
     (name,) = finding.about
-    if difflib.get_close_matches(name, syntax.subject.contract.globals, 1, 0.65):
+    if nearest(name, syntax.subject.contract.globals, 0.65):
         return None  # perhaps what a hook answers in was meant
     found = [
         function

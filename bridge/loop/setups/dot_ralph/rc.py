@@ -12,12 +12,12 @@ behind ``:-`` never applies (trap T29).
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from bridge.base.files import read_bytes
 from bridge.base.patterns import lazy
+from bridge.base.resources import nearest
 from bridge.errors import ProjectUnusable
 from bridge.loop.setups.assignments import LARGEST, read_assignments
 from bridge.loop.setups.declared_settings import Rc, RcEntry, Remark
@@ -158,8 +158,8 @@ def _refusal(line: str, match: re.Match[str] | None) -> tuple[str, str]:
         return f"{key} is read from the environment only; the line is ignored", "set it there"
     if key in _NOT_OURS:
         return f"{key} is a setting of another loop, ignored", "delete it, or keep it for that loop"
-    if close := difflib.get_close_matches(key, FILE_KEYS, 1, 0.75):
-        return unknown, f"did you mean {close[0]}?"
+    if close := nearest(key, FILE_KEYS, 0.75):
+        return unknown, f"did you mean {close}?"
     return unknown, "if a command needs it, set it in the environment"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from typing import TYPE_CHECKING
 
+from bridge.base.resources import nearest
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def likely_tool(item: str, patterns: Iterable[str]) -> str | None:
     """
     name, opening, rest = item.partition("(")
     names = {each.lower(): each for each in reversed(_names(patterns)) if "*" not in each}
-    close = difflib.get_close_matches(name.strip().lower(), names, 1)
-    if not close:
+    close = nearest(name.strip().lower(), names)
+    if close is None:
         return None
     argument = rest.removesuffix(")")
-    return names[close[0]] + (f"({argument})" if opening and argument.strip() else "")
+    return names[close] + (f"({argument})" if opening and argument.strip() else "")
 
 
 def _with_meant(item: str, patterns: Sequence[str]) -> str:

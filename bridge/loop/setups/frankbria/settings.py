@@ -7,11 +7,11 @@ A variable that is set and empty is as if it were not set.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from bridge.base.records import dataclass
+from bridge.base.resources import nearest
 from bridge.loop.setups.declared_settings import (
     COUNT,
     POSITIVE,
@@ -211,6 +211,6 @@ def _likely_typos(entries: Mapping[str, RcEntry]) -> list[str]:
     """Name what is nearly a setting: others are variables of the file's own."""
     found = []
     for name, entry in entries.items():
-        if name not in _NAMES | ELSEWHERE and (close := difflib.get_close_matches(name, _NAMES, 1, 0.85)):
-            found.append(f"{RC} line {entry.line}: {name} is no setting; did you mean {close[0]}?")
+        if name not in _NAMES | ELSEWHERE and (close := nearest(name, _NAMES, 0.85)):
+            found.append(f"{RC} line {entry.line}: {name} is no setting; did you mean {close}?")
     return found
