@@ -54,9 +54,15 @@ def test_no_identity(project: Path) -> None:
     assert ["agents can't commit" in each for each in told] == [True]
 
 
-def test_a_repository_of_another_user(project: Path) -> None:
+def test_a_repository_of_another_user(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.lstat(project / ".git").st_uid + 1)
     told = _told(project, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
     assert [f"safe.directory {project}" in each for each in told] == [True]
+    monkeypatch.undo()
+    if os.geteuid() == 0:
+        assert _told(project, **SOMEBODY) == []
+        os.chown(project / ".git", 12345, 12345)
+        assert ["safe.directory" in each for each in _told(project)] == [True]
 
 
 @pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"])

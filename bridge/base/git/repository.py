@@ -167,6 +167,10 @@ class Repository(Git):
 
     def is_refused(self) -> bool:
         """Whether git works with nothing here, because the files are another user's."""
+        with suppress(OSError):  # a child less at each start: git has nothing to doubt where all is one's own
+            folder = os.lstat(self.project / ".git")
+            if stat.S_ISDIR(folder.st_mode) and {folder.st_uid, os.stat(self.project).st_uid} == {os.geteuid()}:
+                return False
         return "safe.directory" in self._ask("rev-parse", "--git-dir").err
 
     def has_identity(self) -> bool:

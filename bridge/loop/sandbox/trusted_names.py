@@ -13,6 +13,7 @@ from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import known_clis
+from bridge.base.patterns import lazy
 from bridge.base.records import dataclass
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 REPOSITORIES = (".git", ".hg", ".jj", ".sl")
 """A new one brings settings and hooks of its own: it is taken out as a whole. One that was there is worked in."""
 
-_IGNORABLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_IGNORABLE = lazy("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 """Characters that file systems of other machines pass over in a name."""
 
 

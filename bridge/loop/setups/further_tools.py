@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from bridge.base.clis import find_cli
+from bridge.base.patterns import lazy
 from bridge.base.records import dataclass
 from bridge.base.resources import likely
 from bridge.errors import ConfigurationError
@@ -43,7 +44,7 @@ RESERVES = ("fallback", "escalate")
 _READING = "Read,Glob,Grep"
 """Of drivers that have a list of tools."""
 
-_MODEL = re.compile(r"[\w./@~][\w./:@~+\[\]-]*(?<!:)", re.ASCII)
+_MODEL = lazy(r"[\w./@~][\w./:@~+\[\]-]*(?<!:)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

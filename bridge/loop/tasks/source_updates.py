@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, get_args
 
+from bridge.base.patterns import lazy
 from bridge.base.records import dataclass
 from bridge.base.wording import duration, one_line, usd
 from bridge.errors import BridgeError
@@ -23,7 +24,7 @@ WRITE_BACK: tuple[How, ...] = get_args(How)
 """What of it goes back: nothing; a comment; a comment, and what is done is closed (in a file: ticked)."""
 
 Word = Literal["begun", "done", "failed"]
-_MARK = re.compile(r"<!-- ralph-bridge \S+ \S+ \w+ -->")
+_MARK = lazy(r"<!-- ralph-bridge \S+ \S+ \w+ -->")
 _LONGEST = 300
 
 

@@ -16,23 +16,23 @@ from bridge.base.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_ANSI = lazy(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # What markdown puts around a line: quote marks, bullets, numbers, emphasis, code.
 _BEFORE = r"[\s>*_`#|+-]*(?:\d+[.)]\s+)?[\s*_`]*"
-_START = re.compile(r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*$")
-_HEADING = re.compile(_BEFORE + r"RALPH_STATUS[\s*_`]*:[\s*_`|>-]*(?:#.*)?")
-_END = re.compile(r"-{3}\s*END_RALPH_STATUS\s*-{3}")
-_FENCE = re.compile(r"[>\s]*(?:`{3}|~{3})")
-_KEY = re.compile(_BEFORE + r"([A-Za-z][A-Za-z_ -]*?)[\s*_`]*")
-_SIGN = re.compile(r"[:=]")
+_START = lazy(r"-{3}\s*RALPH_STATUS\s*-{3}[\s*_`]*$")
+_HEADING = lazy(_BEFORE + r"RALPH_STATUS[\s*_`]*:[\s*_`|>-]*(?:#.*)?")
+_END = lazy(r"-{3}\s*END_RALPH_STATUS\s*-{3}")
+_FENCE = lazy(r"[>\s]*(?:`{3}|~{3})")
+_KEY = lazy(_BEFORE + r"([A-Za-z][A-Za-z_ -]*?)[\s*_`]*")
+_SIGN = lazy(r"[:=]")
 _DECORATED = 200
 """Characters that a key may have with all that is around it. The pattern takes the square of the time
 for a longer one, and a model that has lost its way repeats one dash for as long as it may."""
 _LONGEST_KEY = len("TASKS_COMPLETED_THIS_LOOP") + 4
 _TAIL = r"(?:[.,;!]|\s*(?:\(|#|//|[-\u2013\u2014]\s).*)?$"  # a remark behind a value
-_BOOL = re.compile(r"(true|false)" + _TAIL, re.IGNORECASE)
-_INT = re.compile(r"(\d{1,9})(?:\s+[A-Za-z(].*|[.,;])?$")
-_WORD = re.compile(r"([A-Za-z][A-Za-z_ -]*?)" + _TAIL)
+_BOOL = lazy(r"(true|false)" + _TAIL, re.IGNORECASE)
+_INT = lazy(r"(\d{1,9})(?:\s+[A-Za-z(].*|[.,;])?$")
+_WORD = lazy(r"([A-Za-z][A-Za-z_ -]*?)" + _TAIL)
 
 
 def _constant(word: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bridge.base.amounts import amount
+from bridge.base.patterns import lazy
 from bridge.base.timestamps import moment
 from bridge.scripts.stream.events.base import (
     Family,
@@ -41,7 +42,7 @@ _USED_UP = "usage_limit_reached"
 TURNS_USED_UP = ("error_max_turns", "FatalTurnLimitedError")
 """How claude and its kin, and gemini, name an end by their own limit of turns: what was done until then counts."""
 
-_API_ERROR = re.compile(r"\s*\[API Error: (?:(\d{3})\b)?.*\]\s*", re.DOTALL)
+_API_ERROR = lazy(r"\s*\[API Error: (?:(\d{3})\b)?.*\]\s*", re.DOTALL)
 """What gemini's kin print in the place of an answer."""
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.base.amounts import amount
+from bridge.base.patterns import lazy
 from bridge.scripts.stream.events.base import Family, Usage, block_texts, integer, kind, mapping, refused, word
 
 if TYPE_CHECKING:
     from bridge.scripts.stream.documents import JsonObject
 
-_NO_BOX = re.compile(
+_NO_BOX = lazy(
     r"error building bubblewrap command|error running landlock|bwrap: |sandbox-exec: |codex-linux-sandbox: "
 )
 """What a command prints that codex's own sandbox did not even start."""
