@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,7 +88,7 @@ class Inbox:
                 "\n  next: `ralph-bridge tell --list` shows them, `ralph-bridge tell --clear` takes them back"
             )
         kind = "skip" if skip else "text"
-        self._write(f"{time.time_ns():020}-{secrets.token_hex(4)}.{kind}", data)
+        self._write(f"{time.time_ns():020}-{os.urandom(4).hex()}.{kind}", data)
 
     def pause(self) -> None:
         self._write(_PAUSE, b"")

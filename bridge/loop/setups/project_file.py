@@ -7,7 +7,6 @@ widen a box: what could, is the user's to say, on the command line, in the envir
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.files import read_bytes, usable
@@ -99,6 +98,8 @@ def _read(project: Path) -> tuple[str, str, Mapping[str, Any]] | None:
                 text = read_bytes(project / name, _MOST).decode("utf-8", "replace")
             except (FileNotFoundError, NotADirectoryError):
                 continue
+        import tomllib  # two milliseconds, and few have such a file
+
         try:
             document: Any = tomllib.loads(text.removeprefix("\ufeff"))
         except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -12,6 +12,7 @@ behind ``:-`` never applies (trap T29).
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,8 @@ from bridge.base.files import read_bytes
 from bridge.base.patterns import lazy
 from bridge.base.resources import nearest
 from bridge.errors import ProjectUnusable
-from bridge.loop.setups.assignments import LARGEST, read_assignments
 from bridge.loop.setups.declared_settings import Rc, RcEntry, Remark
 from bridge.loop.setups.dot_ralph.settings import FILE_KEYS, KEYS
-from bridge.loop.setups.shell_words import parse_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +52,7 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
     for path in (folder / ".ralphrc", folder.project / ".ralphrc"):
         shown = folder.name_of(path)
         try:
+            os.lstat(path)  # most have none, and what reads its words takes three milliseconds to load
             if path.exists() and not path.is_file() and not path.is_dir():
                 raise ProjectUnusable(f"{shown} is no regular file\n  next: put a file of KEY=VALUE lines there")
             text = settings_text(path, shown)
@@ -70,6 +70,8 @@ def read(folder: Folder, env: Mapping[str, str]) -> Rc:
 
 def settings_text(path: Path, shown: str) -> str:
     """The text of a settings file. Raises ProjectUnusable, of one that is too large for one."""
+    from bridge.loop.setups.assignments import LARGEST
+
     found = read_bytes(path, LARGEST + 1)
     if len(found) > LARGEST:
         raise ProjectUnusable(f"{shown} has more than {LARGEST:,} bytes\n  next: see what is in it")
@@ -95,6 +97,9 @@ def parse(text: str, env: Mapping[str, str]) -> tuple[dict[str, RcEntry], tuple[
 def _take(
     line: str, number: int, env: Mapping[str, str], entries: dict[str, RcEntry], remarks: list[Remark]
 ) -> None:
+    from bridge.loop.setups.assignments import read_assignments
+    from bridge.loop.setups.shell_words import parse_parameter
+
     match = _LINE.fullmatch(line)
     problem, advice = _refusal(line, match)
     if match is None or problem:
