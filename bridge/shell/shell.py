@@ -410,13 +410,20 @@ class Shell(BashSession):
             plain = {name: values.plain(protocol.check_name(name), value) for name, value in settings.items()}
             self._ready()
             present = zip(plain.items(), self.variables(list(plain)), strict=True)
-            code = [self._assignment(name, value, before) for (name, value), before in present]
-            for name, line in zip(plain, code, strict=True):
-                answer = self._send(line + "\n", protocol.NOTHING, [])
+            code = {name: self._assignment(name, value, before) for (name, value), before in present}
+            # In one exchange what is one command each; whatever bash refuses there is looked for one by one.
+            chained = {name: line for name, line in code.items() if "\n" not in line}
+            if len(chained) > 1 and not self._assigned(" &&\n".join(chained.values())).head.status:
+                code = {name: line for name, line in code.items() if name not in chained}
+            for name, line in code.items():
+                answer = self._assigned(line)
                 if answer.head.status:
                     why = protocol.decode(answer.stderr).strip()
                     raise ValueNotAccepted(f"{name} was refused by bash: {why}")
             self._settings |= plain
+
+    def _assigned(self, code: str) -> Answer:
+        return self._send(code + "\n", protocol.NOTHING, [])
 
     def _assignment(self, name: str, value: Plain, present: Variable | None) -> str:
         if present is not None and present.readonly:

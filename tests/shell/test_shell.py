@@ -203,6 +203,31 @@ def test_types_of_the_contract(shell: Shell) -> None:
     assert [shell[n] for n in "TFNB"] == ["true", "false", "7", "\udcff"]
 
 
+def test_of_several_values_the_one_that_bash_refuses_is_named(shell: Shell) -> None:
+    if shell.version < (4, 3):  # it has no names that stand for others
+        return
+    shell.execute("readonly TARGET=1; declare -n REF=TARGET")
+    for more in ({}, {f"V{n}": "x" * 40 for n in range(20)}):  # by the pipe, and by a file
+        with pytest.raises(ValueNotAccepted, match=r"^REF was refused by bash: .*readonly"):
+            shell.update({**more, "A": "1", "REF": "2", "C": "3"})
+        assert (shell["A"], shell["TARGET"], shell.get("C")) == ("1", "1", None)
+
+
+def test_many_values_are_set_at_once(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {f"V{n}": f"{n} 'and' && $more" for n in range(20)} | {"L": "two\nlines", "A": ["x", "y"]}
+    sent: list[str] = []
+    send = Shell._send
+
+    def counted(self: Shell, setup: str, command: str, wants: list[str]) -> object:
+        sent.append(setup)
+        return send(self, setup, command, wants)
+
+    monkeypatch.setattr(Shell, "_send", counted)
+    shell.update(given)
+    assert len(sent) == 3  # what is there; those of one line; the other one
+    assert {name: shell[name] for name in given} == given
+
+
 # -- outputs and stdin -------------------------------------------------------------------------------
 
 
