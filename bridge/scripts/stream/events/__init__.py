@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.scripts.stream.closing import closes
 from bridge.scripts.stream.documents import BLANKS, HELD_LIMIT, WARNINGS, Document, Held, parse_line, parse_whole
 from bridge.scripts.stream.events.base import (
     Answer,
     Family,
     NoTexts,
     Usage,
+    closes,
     generic_session_id,
     generic_session_ids,
     integer,
