@@ -2,7 +2,7 @@
 
 What `dataclasses.dataclass` writes for a class and compiles takes it half a millisecond, and a loop knows of a
 hundred. So what is the same in all of them is here once, and it compiles their beginnings only. ``slots=True`` is
-checked by type checkers alone.
+checked by type checkers alone, and a frozen one refuses what would change a field, not a further attribute.
 """
 
 from __future__ import annotations
