@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         ("```\n- [ ] a fence that nobody closed\n", 0, 1),
         ("- [ ] a\n  1. [ ] b\n", 0, 2),
         ("- [x](link)\n- text [ ]\n", 0, 0),
+        ("- [] a\n- [x] b\n* []\n- [](link)\n- []string\n", 1, 3),
+        ("- [~] half\n- [/] half\n- [!] blocked\n- [?] unclear\n- [2026-01-29] a day\n- [-] dropped\n", 0, 4),
     ],
 )
 def test_boxes(text: str, done: int, total: int) -> None:
@@ -53,6 +55,13 @@ def test_a_plan_is_read_in_whatever_unicode_it_was_saved(tmp_path: Path, codec: 
 def test_an_example_is_not_ticked() -> None:
     text = "\ufeff```\n- [ ] one\n```\n1. [ ] one\n"
     assert with_ticks(text, ["one"]) == ("\ufeff```\n- [ ] one\n```\n1. [x] one\n", [])
+
+
+def test_a_box_is_ticked_whatever_is_in_it() -> None:
+    assert with_ticks("- [] a\n- [~] b\n- [ ] c\n- [] d\n", ["a", "b", "d"]) == (
+        "- [x] a\n- [x] b\n- [ ] c\n- [x] d\n",
+        [],
+    )
 
 
 def test_words_that_would_begin_a_comment_are_written_with_a_backslash() -> None:

@@ -283,3 +283,32 @@ def test_a_status_of_its_own_is_a_limit(words: str) -> None:
 )
 def test_a_429_in_a_path_a_name_or_an_amount_is_none(words: str) -> None:
     assert find_limit([words], NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours"),
+    [
+        *(("UTC+5", 5), ("GMT-3", -3), ("UTC+05:30", 5.5), ("+0900", 9), ("UTC", 0), ("GMT+10", 10)),
+        *(("EST", -5), ("EDT", -4), ("PST", -8), ("PDT", -7), ("CET", 1), ("CEST", 2), ("JST", 9), ("BST", 1)),
+        *(("CST", -6), ("CST", 8), ("IST", 5.5), ("IST", 2)),  # the one that lies ahead, and soon
+    ],
+)
+def test_a_zone_in_any_form_is_the_one_that_was_meant(zone: str, hours: float) -> None:
+    now = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
+    ends = now + timedelta(minutes=40)
+    there = ends + timedelta(hours=hours)
+    clock, day = there.strftime("%I:%M %p").lstrip("0"), there.strftime("%Y-%m-%d %H:%M:%S")
+    for text in (
+        f"You've hit your session limit \u00b7 resets {clock} ({zone})",
+        f"Claude usage limit reached. Your limit will reset at {clock} {zone}.",
+        f"Usage limit reached, try again at {there:%b %d}, {clock} {zone}",
+        f"Usage limit reached. It resets at {day} {zone}, go on then",
+        f"Usage limit reached. It resets at {day} ({zone})",
+    ):
+        assert reset_time(text, now) == ends.timestamp(), text
+
+
+def test_capitals_behind_a_time_that_are_no_zone_change_nothing() -> None:
+    now = datetime(2026, 11, 20, 14, 2, tzinfo=UTC)
+    assert reset_time("Limit reached: try again at 4:44 PM OR upgrade", now) == at("2026-11-20T16:44:00+00:00")
+    assert reset_time("Limit reached: try again at 4:44 pm and not before", now) == at("2026-11-20T16:44:00+00:00")

@@ -22,12 +22,17 @@ TAG = "<promise>COMPLETE</promise>"
         f"Two tasks are left.\nI'll say {TAG} once they are done.",
         f"I must not write {TAG} before the tests pass",
         f"I did not print {TAG} yet, and I haven't output {TAG} in this turn.",
+        f"The loop ends on `{TAG}`, which is not due.",
+        f"The prompt asks for `{TAG}`.\n\nTwo tasks remain.",
+        f"The prompt has this example:\n```\n{TAG}\n```\nTwo tasks remain.",
+        f"~~~md\n- [x] one\n{TAG}\n~~~\n\nThat would be the end; two tasks remain.",
     ],
 )
 def test_it_is_not_given(text: str) -> None:
     assert not find_promise(text)
     assert promised(text) is None
     assert find_promise(f"{text}\n\nNow all is done.\n{TAG}")
+    assert promised(f"{text}\n\nNow all is done.\n{TAG}") is not None
 
 
 @pytest.mark.parametrize(
@@ -36,6 +41,11 @@ def test_it_is_not_given(text: str) -> None:
         TAG,
         f"All tests pass. {TAG}",
         f"`{TAG}`",
+        f"All is done.\n\n`{TAG}`\n\nThe tests pass.",
+        f"All is done: **`{TAG}`**.\n",
+        f"All is done.\n```\n{TAG}\n```\n",
+        f"It runs `make`, and says `ok`. {TAG} Nothing is left.",
+        f"```sh\nmake\n```\nAll is done.\n{TAG}\nBye.",
         f"All is done, so I output {TAG}",
         f"There is not one task left: {TAG}",
         f"I did not find anything else to do. {TAG}",

@@ -129,7 +129,7 @@ class Outcome:
         if self.idle:
             return "it wrote no file for too long and was ended"
         if self.timed_out:
-            return None if self.productive else self.cut_short
+            return None if self.productive else self.cut_short + (said if self.said is False else "")
         if self.analysis is not None and self.analysis.turns_used_up and (self.files_changed or self.ticked > 0):
             return None
         if self.status < 0:

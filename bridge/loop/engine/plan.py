@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from bridge.loop.engine.state import LoopState
 
-_BOX = lazy(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\](?![\[(])[ \t]*(.*)$", re.MULTILINE)
+_BOX = lazy(
+    r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX]|[~!/?]?(?=\](?:\s|\Z)))\](?![\[(])[ \t]*(.*)$", re.MULTILINE
+)
+"""Open is one with nothing in it, too, and one that is begun, blocked or doubtful: it would seem to be no task."""
 WIDE_BOX = lazy(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
 """What Wiggum mode counts: any bullet, any number; not in code fences. The text may have blanks at its end."""
 _CODE = (
@@ -61,7 +64,7 @@ def parse_plan(text: str) -> Plan:
     >>> parse_plan("# Plan\\n- [x] one\\n- [ ] two\\n")
     Plan(done=1, total=2, next_task='two', open_optional=0)
     """
-    boxes = [(box[1] != " ", box[2].strip()) for box in _boxes(text, wide=False).values()]
+    boxes = [(_ticked(box), box[2].strip()) for box in _boxes(text, wide=False).values()]
     return plan_of(boxes)
 
 
@@ -146,11 +149,11 @@ def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
             at += 1
             continue
         box, _ = found_boxes[at]
-        end = at + 1 if box[1] != " " else _end_of_item(lines, at, within)
+        end = at + 1 if _ticked(box) else _end_of_item(lines, at, within)
         own = lines[at:end]
         indent = _indent(own[0])
         inside = {line + 1: found_boxes[line] for line in range(at, end) if line in found_boxes}
-        boxes = {line: label for line, (each, label) in inside.items() if each[1] == " "}
+        boxes = {line: label for line, (each, label) in inside.items() if not _ticked(each)}
         shown = "\n".join(line[min(indent, _indent(line)) :] for line in own)
         items.append(
             PlanItem(
@@ -158,7 +161,7 @@ def plan_items(text: str, *, wide: bool = False) -> list[PlanItem]:
                 end=end,
                 title=box[2].strip(),
                 text=shown,
-                ticked=box[1] != " ",
+                ticked=_ticked(box),
                 boxes=tuple(boxes.values()),
                 places=tuple(boxes),
                 heading=heading,
@@ -213,6 +216,10 @@ def _boxes(text: str, *, wide: bool) -> dict[str, re.Match[str]]:
     return found
 
 
+def _ticked(box: re.Match[str]) -> bool:
+    return box[1] in ("x", "X")
+
+
 def with_only(text: str, boxes: Collection[str], *, wide: bool = False) -> str:
     """Give a plan without the boxes of other tasks, ticked or not.
 
@@ -247,10 +254,10 @@ def with_ticks(text: str, boxes: Collection[str], *, wide: bool = False) -> tupl
         box = known.get(label) or (same[-1] if same else None)
         if box is None:
             left.append(label)
-        elif box[1] == " ":
-            ticked.append(box.start(1))
-    for at in ticked:
-        text = f"{text[:at]}x{text[at + 1 :]}"
+        elif not _ticked(box):
+            ticked.append(box.span(1))
+    for start, end in sorted(ticked, reverse=True):
+        text = f"{text[:start]}x{text[end:]}"
     return text, left
 
 

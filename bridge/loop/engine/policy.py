@@ -140,8 +140,9 @@ class PlanPolicy(Generic[S, P]):
 
     What a failed turn says is not believed: neither its signal nor its promise counts. The plan counts in any
     case: it lies on disk, and when it is done there is nothing left to retry. EXIT_SIGNAL false is no veto:
-    a ticked plan and a promise end the loop all the same. A turn that a provider's limit ended is no
-    iteration: it is waited out, and repeated.
+    a ticked plan and a promise end the loop all the same. A turn that ticks some tasks and leaves others open
+    has not done all, whatever it says. One that a provider's limit ended is no iteration: it is waited out, and
+    repeated.
     """
 
     limits: Limits = Limits()
@@ -153,7 +154,8 @@ class PlanPolicy(Generic[S, P]):
     def decide(self, state: S, outcome: P, at: Moment) -> tuple[S, Decision]:
         failure = outcome.failure
         session = session_after(state, outcome)
-        if failure is not None and outcome.limit is not None and not outcome.timed_out:
+        # What was cut off at work may have printed anything; what had said nothing yet was waiting for the limit.
+        if failure is not None and outcome.limit is not None and (not outcome.timed_out or outcome.said is False):
             after = replace(state, limits=state.limits + 1, session_id=session)
             return after, at.believes(plan_done(outcome.plan)) or self._limited(after, outcome, at)
         after = replace(
@@ -180,7 +182,7 @@ class PlanPolicy(Generic[S, P]):
 
     def verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
-        if failure is None and outcome.exit_signal and not at.doubted:
+        if failure is None and outcome.exit_signal and not (at.doubted or at_work(outcome)):
             return Decision(
                 Verdict.COMPLETE, "project_complete", f"the assistant gave the exit signal{but_open(outcome.plan)}"
             )
@@ -189,7 +191,7 @@ class PlanPolicy(Generic[S, P]):
     def common_verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
         denied = failure is None and outcome.denied
-        if failure is None and outcome.promised and not at.doubted:
+        if failure is None and outcome.promised and not (at.doubted or at_work(outcome)):
             return Decision(
                 Verdict.COMPLETE, "completion_promise", f"the assistant gave the promise{but_open(outcome.plan)}"
             )
@@ -247,6 +249,14 @@ class PlanPolicy(Generic[S, P]):
         assert outcome.limit is not None
         wait = limit_wait(outcome.limit, self.pauses, after.limits, now=at.now.timestamp())
         return limit_decision(outcome.limit, wait)
+
+
+def at_work(outcome: Outcome) -> bool:
+    """Whether a turn has ticked some tasks of the plan and left others open: what it says to be done are those.
+
+    A turn that ticks nothing, and says so beside open tasks, means the whole: nobody would tick them.
+    """
+    return outcome.ticked > 0 and outcome.plan is not None and not outcome.plan.complete
 
 
 def plan_done(plan: Plan | None) -> Decision | None:

@@ -7,7 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.loop.turn.ending import EndWatch, Over, is_whole
+from bridge.base.process.rest import Rest
+from bridge.loop.turn.ending import EndWatch, Over, is_whole, rest_of
 
 if TYPE_CHECKING:
     import os
@@ -30,6 +31,12 @@ class _Tapped:
 
         self._log, self._on_line, self._begun = log, on_line, b""
         self._watch, self._reader, self._lock = watch, Reader(text=False), threading.Lock()
+        self._rest: Rest | None = None
+
+    def runs(self, pid: int) -> None:
+        """Note by which process the program runs."""
+        with self._lock:
+            self._rest = Rest(pid)
 
     def write(self, data: bytes) -> int:
         self._log.write(data)
@@ -39,6 +46,8 @@ class _Tapped:
             for line in lines:
                 self._reader.feed(line)
             self._watch.printed(time.monotonic(), self._reader.closings)
+            if self._rest is not None and self._reader.family is None:
+                self._rest.printed()
         if (on_line := self._on_line) is not None:
             for line in lines:
                 on_line(line)
@@ -54,7 +63,7 @@ class _Tapped:
     def over(self) -> Over | None:
         """Say whether the program is to be ended; from another thread."""
         with self._lock:
-            return self._watch.over(time.monotonic(), self._answered)
+            return self._watch.over(time.monotonic(), self._answered, self._at_rest)
 
     def answered(self) -> bool:
         with self._lock:
@@ -64,6 +73,9 @@ class _Tapped:
         """Whether its answer reports an error."""
         with self._lock:
             return self._reader.answer().is_error
+
+    def _at_rest(self) -> bool:
+        return self._rest is not None and self._reader.family is None and self._rest.look()
 
     def _answered(self) -> bool:
         if is_whole(self._begun):  # a result without a newline behind it
@@ -120,7 +132,8 @@ def run_agent(
     Raises:
         bridge.errors.BridgeError: it can't be started.
     """
-    tapped = _Tapped(capture, EndWatch(time.monotonic(), grace=answered, silence=max_silence), on_line)
+    rest = rest_of(answered, timeout)
+    tapped = _Tapped(capture, EndWatch(time.monotonic(), grace=answered, silence=max_silence, rest=rest), on_line)
     with (
         agent.invoke(
             prompt_file, stdin=stdin, stderr=stderr, tee=tapped, end_line=end_line, grace=grace, instead=instead
@@ -128,6 +141,7 @@ def run_agent(
         agent.format_display(running, end_line=end_line) as display,
         _ended_in_time(timeout, running, display, tapped) as ended,
     ):
+        tapped.runs(running.pid)
         on_start(running.pid)
         yield from display
     on_start(None)

@@ -10,6 +10,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_REST = 60.0
+"""Seconds for which a CLI that prints no events is to be at rest before its answer counts as whole, in turns of 20
+minutes and more; a twentieth of shorter ones."""
+
+
+def rest_of(grace: float, timeout: float | None) -> float:
+    """For how long a CLI without events is to be at rest, in seconds; 0: it may stay any time.
+
+    Args:
+        grace: how long one may stay that has answered; 0: any time.
+        timeout: of the turn; None: it has any time.
+
+    >>> rest_of(5, 3600), rest_of(5, 200), rest_of(0, 3600)
+    (60.0, 10.0, 0.0)
+    """
+    return max(grace, min((timeout or _REST * 20) / 20, _REST)) if grace else 0.0
+
+
 class Over(Enum):
     """Why a turn is ended before its program is."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base.process.table import Rest
 from bridge.errors import ProgramTimeout
-from bridge.loop.turn.ending import EndWatch, Over, is_whole
+from bridge.loop.turn.ending import EndWatch, Over, is_whole, rest_of
 from bridge.loop.turn.tool import TurnResult
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from bridge.base.process.program import Program
     from bridge.loop.turn.tool import TurnSettings
     from bridge.scripts.stream.analysis import Analyzer
-
-_REST = 60.0
-"""Seconds for which a CLI that prints no events is to be at rest before its answer counts as whole, in turns of 20
-minutes and more; a twentieth of shorter ones."""
 
 
 class Watched:
@@ -44,7 +40,7 @@ class Watched:
         self.completed = False
         self._program, self._analyzer = program, analyzer
         grace = settings.graces.answered
-        rest = max(grace, min((program.timeout or _REST) / 20, _REST)) if grace else 0.0
+        rest = rest_of(grace, program.timeout)
         self._watch = EndWatch(self.began, grace=grace, silence=settings.max_silence, rest=rest)
         self._rest = Rest(program.pid)
         self._every = max(min(every, self._watch.tick), 0.01)

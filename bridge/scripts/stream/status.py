@@ -186,23 +186,32 @@ def find_promise(text: str, promise: str = "COMPLETE") -> bool:
 
     Literal and case-sensitive, never a pattern; white space inside the tags is collapsed. Another
     promise in front doesn't hide the right one, nor does a tag that was never closed. Anywhere in the
-    text counts, in prose, quotes and code fences too, as in the controllers that brought the
-    convention: a model that is told to print the tag often puts it into backquotes. Only a sentence
-    that says that it is not given, or not yet, gives none.
+    text counts, in prose and quotes too, as in the controllers that brought the convention. A sentence
+    that says that it is not given, or not yet, gives none. In code it counts where nothing is said behind it,
+    or where it has its line for itself: a model that is told to print the tag often puts it into backquotes,
+    and one that explains it does so, too, and goes on.
 
     >>> find_promise("Done: <promise>COMPLETE</promise>")
     True
     >>> find_promise("I won't say <promise>COMPLETE</promise> yet.")
+    False
+    >>> find_promise("All is done: `<promise>COMPLETE</promise>`")
+    True
+    >>> find_promise("The loop waits for `<promise>COMPLETE</promise>`, two tasks are left.")
     False
     """
     wanted = " ".join(promise.split())
     if not wanted:
         return False
     pieces = text.split("<promise>")
+    at = 0
     for before, piece in itertools.pairwise(pieces):
+        at += len(before)
         found, closed, after = piece.partition("</promise>")
-        if closed and " ".join(found.split()) == wanted and not _is_put_off(before, after):
+        given = closed and " ".join(found.split()) == wanted and not _is_put_off(before, after)
+        if given and not _is_quoted(text[:at], text[at + len(f"<promise>{found}</promise>") :]):
             return True
+        at += len("<promise>")
     return False
 
 
@@ -225,3 +234,16 @@ def _is_put_off(before: str, after: str) -> bool:
         return True
     line = before[-_SENTENCE:].rpartition("\n")[2]
     return bool(line.strip(" \t`*_>\"'-")) and _NOT_YET.match(after[:_SENTENCE].partition("\n")[0]) is not None
+
+
+_OPENS_CODE = lazy(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
+
+
+def _is_quoted(before: str, after: str) -> bool:
+    """Whether a promise between these stands in code, and its text goes on behind that."""
+    if re.search(r"\w", after) is None:
+        return False
+    if sum(1 for _ in _OPENS_CODE.finditer(before)) % 2:
+        return True
+    front, back = before.rpartition("\n")[2], after.partition("\n")[0]
+    return front.count("`") % 2 == 1 and re.search(r"\w", front + back) is not None

@@ -127,6 +127,17 @@ def test_an_open_item_keeps_an_endless_script_going(book: Playbook) -> None:
     assert (done.returncode, book.begun()) == (1, 4), done.stderr
 
 
+@pytest.mark.parametrize("mode", [(), ("--mode", "plan")])
+def test_an_endless_script_whose_turns_come_to_nothing_ends_unasked(book: Playbook, mode: tuple[str, ...]) -> None:
+    book.write("IMPLEMENTATION_PLAN.md", "- [x] one\n- [ ] two\n")
+    book.turns(otherwise="say 'Nothing is left.'")
+    done = book.run("run", *mode)
+    assert (done.returncode, book.begun()) == (1, 5), done.stderr
+    assert "5 turns in a row changed nothing" in done.stderr
+    book.forget()
+    assert (book.run("run", *mode, "--max-iterations", "7").returncode, book.begun()) == (0, 7)
+
+
 # -- pushes, and what else is the script's ----------------------------------------------------------------
 
 

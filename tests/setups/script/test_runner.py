@@ -416,3 +416,11 @@ stand_in._end(-signal.SIGTERM)
 def test_a_stand_in_that_gets_a_signal_while_it_ends_says_nothing_of_it() -> None:
     done = subprocess.run([sys.executable, "-c", ENDS_AS_ITS_CLI_DID], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, "", "")
+
+
+def test_a_script_whose_lines_end_as_on_windows_is_named_as_such(calls: Calls) -> None:
+    calls.write("loop.sh", "#!/bin/bash\r\nclaude -p x\r\n")
+    (calls.folder / "loop.sh").chmod(0o755)
+    done = calls.run("--script", "loop.sh")
+    assert done.returncode == 4
+    assert "next: its lines end as on Windows (CRLF): sed -i.crlf" in done.stderr

@@ -180,6 +180,7 @@ class _Prompted:
             files=self.own_files(top, setup.home),
             protected=self.believed_in(top, setup.home),
             idle_ends=bool(self.endless_mode) and {*words} <= {self.endless_mode},
+            endless=bool(self.endless_mode) and options.max_iterations is None and not any(map(str.isdigit, words)),
         )
         with open_script(own_script(setup.controller), cwd, words, top, known, options, tell) as opened:
             yield opened

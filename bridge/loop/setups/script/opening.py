@@ -61,6 +61,8 @@ class Known:
         most: iterations that it is told; None: it has a number of its own, or none.
         files: which of the project's are no work. protected: which nothing in a box may write to.
         idle_ends: a finished plan ends it behind a call that changed nothing: the script has no end of its own.
+        endless: nobody has named a number of iterations, and so calls that come to nothing end it, as they end a
+            loop of ours.
     """
 
     kind: str
@@ -71,6 +73,7 @@ class Known:
     files: Files = FILES
     protected: Sequence[str] = ()
     idle_ends: bool = False
+    endless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,11 +223,12 @@ def open_script(
         sourced(str(script), boxed=True)
         parts = {*LoopScript(script, folder).parts_paths} - {*loop.box.wanted.allow}
         loop = replace(loop, box=replace(loop.box, protected=(*loop.box.protected, *sorted(parts))))
+    idle = int(night(loop.environment).max_idle) if known.endless else 0
     limits = Limits(
         options.max_iterations,
         options.max_failures or 0,
         options.max_seconds,
-        options.max_idle or 0,
+        idle if options.max_idle is None else options.max_idle,
         1,
         _SAME_FAILURES,
     )

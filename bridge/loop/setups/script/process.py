@@ -35,6 +35,16 @@ _BY_ENDING = {
 _BY_NAME = {**dict.fromkeys(("makefile", "gnumakefile"), ("make", "-f")), "justfile": ("just", "-f")}
 
 
+def _way_on(cwd: str | os.PathLike[str], program: str) -> str:
+    """What to do about a program that the system refused to start."""
+    first = b""
+    with suppress(OSError), open_file(os.path.join(cwd, program), root=ANYWHERE) as file:
+        first = file.readline(4096)
+    if first.startswith(b"#!") and first.endswith(b"\r\n"):  # the system looks for "bash\r"
+        return f"its lines end as on Windows (CRLF): sed -i.crlf 's/\\r$//' {program}"
+    return "see its first line, and whether it may be executed"
+
+
 def interpreter_of(script: Path) -> list[str]:
     """Give what starts a script that doesn't start by itself: by its first line, else by its name, else bash."""
     with open_file(script, root=ANYWHERE) as file:
@@ -126,7 +136,7 @@ class ScriptProcess:
         except OSError as error:
             raise ProgramNotStarted(
                 f"{self.argv[0]} could not be started: {error.strerror or error}\n"
-                "  next: see its first line, and whether it may be executed"
+                f"  next: {_way_on(self._cwd, self.argv[0])}"
             ) from None
         if terminal:
             self._foreground = True

@@ -7,8 +7,9 @@ lines of plain text of a run that failed. What an assistant writes about limits 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from bridge.scripts.stream.analysis.model import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import date
 
     from bridge.scripts.stream.analysis.model import LimitKind
 
@@ -189,9 +191,12 @@ def _kind(line: str, *, sure: bool) -> LimitKind | None:
 
 
 _EPOCH = lazy(r"(?:\||\bresets?_at\W{1,4})(\d{10})(\d{3})?\b")
-_ISO = lazy(
-    r"\b(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)\s?(Z\b|[+-]\d\d:?\d\d\b|(?:UTC|GMT)\b)?", re.IGNORECASE
+_OFFSET = r"[+-]\d{1,2}(?::?\d\d)?"
+_ZONE = (
+    rf"(?:\s*\((?P<zone>[a-z][\w+/:-]*|{_OFFSET})\)"  # whatever stands in brackets is meant as one
+    rf"|\s+(?P<word>(?:UTC|GMT)(?:{_OFFSET})?|(?-i:[A-Z]{{2,5}})|[a-z]+/[\w+/-]+)\b|\s?(?P<offset>Z|{_OFFSET})\b)?"
 )
+_ISO = lazy(rf"\b(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?){_ZONE}", re.IGNORECASE)
 _CUE = r"(?:resets?|reset(?:ting)?|try(?:ing)? again|available(?: again)?|retry)(?:\s+(?:at|on|after))?:?\s+"
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -199,8 +204,7 @@ _CLOCK = lazy(
     _CUE + rf"(?:(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
     r"(?:,?\s+(?P<year>\d{4}))?(?:,|\s+at)?\s+)?"
     rf"(?:(?P<weekday>{'|'.join(_DAYS)}|tomorrow)[a-z]*\.?,?\s+(?:at\s+)?)?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?P<half>[ap]\.?m\b\.?)?"
-    r"(?:\s*\((?P<zone>[A-Za-z_+/-]+(?:\d+)?)\)|\s+(?P<utc>UTC|GMT)\b)?",
+    rf"(?P<hour>\d{{1,2}})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?P<half>[ap]\.?m\b\.?)?{_ZONE}",
     re.IGNORECASE,
 )
 _UNIT = r"(ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![a-z])"
@@ -246,11 +250,10 @@ def _epoch(text: str) -> float | None:
 def _iso(text: str, now: datetime, window: float) -> float | None:
     if not (found := _ISO.search(text)):
         return None
-    zone = found[2] or ""
-    date = datetime.fromisoformat(found[1] + ("Z" if zone.isalpha() else zone))
-    if date.tzinfo:
-        return date.timestamp()
-    return _believed(_seconds(date, _zone_of(now)), now, window)
+    date, zones = datetime.fromisoformat(found[1]), _zones(found, now)
+    if zones:
+        return _soonest([_seconds(date, zone) for zone in zones], now, window)
+    return _believed(_seconds(date, _zone_of(now)), now, window) if zones is None else None
 
 
 def _clock(text: str, now: datetime, window: float) -> float | None:
@@ -261,10 +264,14 @@ def _clock(text: str, now: datetime, window: float) -> float | None:
 
 
 def _at_clock(found: re.Match[str], now: datetime, window: float) -> float | None:
-    name = found["zone"] or found["utc"]
-    zone = _zone(name) if name else _zone_of(now)
-    if name and zone is None:
-        return None
+    zones = _zones(found, now)
+    if zones is None:
+        at = _clock_in(_zone_of(now), found, now)
+        return at if at <= now.timestamp() else _believed(at, now, window)
+    return _soonest([_clock_in(zone, found, now) for zone in zones], now, window)
+
+
+def _clock_in(zone: tzinfo | None, found: re.Match[str], now: datetime) -> float:
     hour = int(found["hour"])
     if found["half"]:
         hour = hour % 12 + (12 if found["half"][0] in "pP" else 0)
@@ -275,23 +282,34 @@ def _at_clock(found: re.Match[str], now: datetime, window: float) -> float | Non
         date = date.replace(year=int(found["year"] or here.year), month=month, day=int(found["day"]))
         if not found["year"] and date < here - timedelta(days=180):
             date = date.replace(year=here.year + 1)
-        return _seconds(date, zone) if name else _believed(_seconds(date, zone), now, window)
+        return _seconds(date, zone)
     if found["weekday"]:
         day = found["weekday"].lower()
         ahead = 1 if day == "tomorrow" else (_DAYS.index(day) - here.weekday()) % 7
         date += timedelta(days=ahead)
         if ahead == 0 and here - date > timedelta(seconds=_JUST_PAST):
             date += timedelta(days=7)
-        return _seconds(date, zone) if name else _believed(_seconds(date, zone), now, window)
+        return _seconds(date, zone)
     # Yesterday's, today's and tomorrow's; where clocks are set back, an hour is there twice.
     days = [date + timedelta(days=each) for each in (-1, 0, 1)]
     times = sorted({_seconds(day.replace(fold=fold), zone) for day in days for fold in (0, 1)})
     at = now.timestamp()
     passed = max(each for each in times if each <= at)
     coming = min(each for each in times if each > at)
-    if at - passed < _JUST_PAST < coming - at:
-        return passed
-    return coming if name else _believed(coming, now, window)
+    return passed if at - passed < _JUST_PAST < coming - at else coming
+
+
+def _soonest(times: list[float], now: datetime, window: float) -> float | None:
+    """The time that is meant where letters stand for several zones: the next one that can be true.
+
+    >>> at = datetime(2026, 1, 2, tzinfo=UTC)
+    >>> [_soonest([at.timestamp() + each for each in some], at, 18000) for some in ([60, -60], [], [90000])]
+    [1767312060.0, None, 1767402000.0]
+    """
+    if len(times) < 2:
+        return next(iter(times), None)
+    likely = [each for each in times if _believed(each, now, window)] or times
+    return min([each for each in likely if each > now.timestamp()] or [max(likely)])
 
 
 def _believed(seconds: float, now: datetime, window: float) -> float | None:
@@ -308,18 +326,45 @@ def _seconds(date: datetime, zone: tzinfo | None) -> float:
     return (date if zone is None else date.replace(tzinfo=zone)).timestamp()
 
 
-def _zone(name: str | None) -> tzinfo | None:
-    """The zone of a name, or None when this machine doesn't know it."""
+_FIXED = lazy(rf"(?:UTC?|GMT|Z)?(?P<offset>{_OFFSET})?", re.IGNORECASE)
+
+
+def _zones(found: re.Match[str], now: datetime) -> list[tzinfo] | None:
+    """The zones that may be meant by what stands behind a time.
+
+    Returns:
+        None: nothing there is a zone; an empty list: one that this machine doesn't know.
+    """
+    name = found["zone"] or found["word"] or found["offset"]
     if not name:
         return None
-    if name.upper() in ("UTC", "GMT", "Z"):
-        return UTC
+    if fixed := _FIXED.fullmatch(name):
+        hours, minutes = re.fullmatch(r"([+-]\d{1,2}):?(\d\d)?", fixed["offset"] or "+0").groups("0")  # type: ignore[union-attr]
+        sign = -1 if hours.startswith("-") else 1
+        return [timezone(timedelta(hours=int(hours), minutes=sign * int(minutes)))]
     from zoneinfo import ZoneInfo  # not needed by most runs
 
     try:
-        return ZoneInfo(name)
+        return [ZoneInfo(name)]
     except (ValueError, OSError, LookupError):
-        return None
+        known = _of_letters(name, now.date())
+    return list(known) or (None if found["word"] and "/" not in name else [])
+
+
+@cache
+def _of_letters(name: str, day: date) -> tuple[tzinfo, ...]:
+    """What letters such as PDT stand for anywhere, at this time of the year or half a year from it."""
+    from zoneinfo import ZoneInfo, available_timezones
+
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    offsets = set()
+    for key in available_timezones():
+        with suppress(ValueError, OSError, LookupError):
+            zone = ZoneInfo(key)
+            for at in (noon.astimezone(zone), (noon + timedelta(days=182)).astimezone(zone)):
+                if at.tzname() == name.upper():
+                    offsets.add(at.utcoffset() or timedelta())
+    return tuple(timezone(each) for each in sorted(offsets))
 
 
 def _span(text: str, now: datetime) -> float | None:
