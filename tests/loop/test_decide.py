@@ -180,12 +180,6 @@ def test_a_claim_beside_open_tasks_says_how_many() -> None:
     assert "open" not in decision.detail
 
 
-def test_who_ticks_a_task_and_leaves_others_open_has_not_done_all() -> None:
-    for outcome in (Outcome(promised=True, plan=OPEN, ticked=1), Outcome(exit_signal=True, plan=OPEN, ticked=1)):
-        _, decision = decide(LoopState(), outcome, Limits())
-        assert decision.verdict is not COMPLETE
-
-
 def test_a_limit_that_a_cli_prints_before_it_hangs_is_waited_out() -> None:
     limit = Limit("usage", text="Monthly usage limit reached")
     hung = Outcome(status=-15, timed_out=True, said=False, limit=limit, error=limit.text)

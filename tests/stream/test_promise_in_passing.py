@@ -23,9 +23,6 @@ TAG = "<promise>COMPLETE</promise>"
         f"I must not write {TAG} before the tests pass",
         f"I did not print {TAG} yet, and I haven't output {TAG} in this turn.",
         f"The loop ends on `{TAG}`, which is not due.",
-        f"The prompt asks for `{TAG}`.\n\nTwo tasks remain.",
-        f"The prompt has this example:\n```\n{TAG}\n```\nTwo tasks remain.",
-        f"~~~md\n- [x] one\n{TAG}\n~~~\n\nThat would be the end; two tasks remain.",
     ],
 )
 def test_it_is_not_given(text: str) -> None:
@@ -43,7 +40,8 @@ def test_it_is_not_given(text: str) -> None:
         f"`{TAG}`",
         f"All is done.\n\n`{TAG}`\n\nThe tests pass.",
         f"All is done: **`{TAG}`**.\n",
-        f"All is done.\n```\n{TAG}\n```\n",
+        f"All is done.\n```\n{TAG}\n```\nThe tests pass.",
+        f"All is done: `{TAG}`\n\nThe tests pass.",
         f"It runs `make`, and says `ok`. {TAG} Nothing is left.",
         f"```sh\nmake\n```\nAll is done.\n{TAG}\nBye.",
         f"All is done, so I output {TAG}",

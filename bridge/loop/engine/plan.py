@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from bridge.loop.engine.state import LoopState
 
 _BOX = lazy(
-    r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX]|[~!/?]?(?=\](?:\s|\Z)))\](?![\[(])[ \t]*(.*)$", re.MULTILINE
+    r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX]|[~/]?(?=\](?:\s|\Z)))\](?![\[(])[ \t]*(.*)$", re.MULTILINE
 )
-"""Open is one with nothing in it, too, and one that is begun, blocked or doubtful: it would seem to be no task."""
+"""Open is one with nothing in it, too, and one that is begun: it would seem to be no task."""
 WIDE_BOX = lazy(r"^\ufeff?[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
 """What Wiggum mode counts: any bullet, any number; not in code fences. The text may have blanks at its end."""
 _CODE = (

@@ -140,9 +140,8 @@ class PlanPolicy(Generic[S, P]):
 
     What a failed turn says is not believed: neither its signal nor its promise counts. The plan counts in any
     case: it lies on disk, and when it is done there is nothing left to retry. EXIT_SIGNAL false is no veto:
-    a ticked plan and a promise end the loop all the same. A turn that ticks some tasks and leaves others open
-    has not done all, whatever it says. One that a provider's limit ended is no iteration: it is waited out, and
-    repeated.
+    a ticked plan and a promise end the loop all the same. A turn that a provider's limit ended is no
+    iteration: it is waited out, and repeated.
     """
 
     limits: Limits = Limits()
@@ -182,7 +181,7 @@ class PlanPolicy(Generic[S, P]):
 
     def verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
-        if failure is None and outcome.exit_signal and not (at.doubted or at_work(outcome)):
+        if failure is None and outcome.exit_signal and not at.doubted:
             return Decision(
                 Verdict.COMPLETE, "project_complete", f"the assistant gave the exit signal{but_open(outcome.plan)}"
             )
@@ -191,7 +190,7 @@ class PlanPolicy(Generic[S, P]):
     def common_verdict(self, after: S, outcome: P, at: Moment) -> Decision:
         failure = outcome.failure
         denied = failure is None and outcome.denied
-        if failure is None and outcome.promised and not (at.doubted or at_work(outcome)):
+        if failure is None and outcome.promised and not at.doubted:
             return Decision(
                 Verdict.COMPLETE, "completion_promise", f"the assistant gave the promise{but_open(outcome.plan)}"
             )
@@ -249,14 +248,6 @@ class PlanPolicy(Generic[S, P]):
         assert outcome.limit is not None
         wait = limit_wait(outcome.limit, self.pauses, after.limits, now=at.now.timestamp())
         return limit_decision(outcome.limit, wait)
-
-
-def at_work(outcome: Outcome) -> bool:
-    """Whether a turn has ticked some tasks of the plan and left others open: what it says to be done are those.
-
-    A turn that ticks nothing, and says so beside open tasks, means the whole: nobody would tick them.
-    """
-    return outcome.ticked > 0 and outcome.plan is not None and not outcome.plan.complete
 
 
 def plan_done(plan: Plan | None) -> Decision | None:

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base.process.rest import Rest
+from bridge.base.process.table import Rest
 from bridge.loop.turn.ending import EndWatch, Over, is_whole, rest_of
 
 if TYPE_CHECKING:

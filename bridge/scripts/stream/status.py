@@ -186,10 +186,10 @@ def find_promise(text: str, promise: str = "COMPLETE") -> bool:
 
     Literal and case-sensitive, never a pattern; white space inside the tags is collapsed. Another
     promise in front doesn't hide the right one, nor does a tag that was never closed. Anywhere in the
-    text counts, in prose and quotes too, as in the controllers that brought the convention. A sentence
-    that says that it is not given, or not yet, gives none. In code it counts where nothing is said behind it,
-    or where it has its line for itself: a model that is told to print the tag often puts it into backquotes,
-    and one that explains it does so, too, and goes on.
+    text counts, in prose, quotes and code fences too, as in the controllers that brought the
+    convention: a model that is told to print the tag often puts it into backquotes. Only a sentence
+    that says that it is not given, or not yet, gives none, nor does one that goes on behind the
+    backquotes: it speaks of the tag.
 
     >>> find_promise("Done: <promise>COMPLETE</promise>")
     True
@@ -204,14 +204,11 @@ def find_promise(text: str, promise: str = "COMPLETE") -> bool:
     if not wanted:
         return False
     pieces = text.split("<promise>")
-    at = 0
     for before, piece in itertools.pairwise(pieces):
-        at += len(before)
         found, closed, after = piece.partition("</promise>")
-        given = closed and " ".join(found.split()) == wanted and not _is_put_off(before, after)
-        if given and not _is_quoted(text[:at], text[at + len(f"<promise>{found}</promise>") :]):
+        given = closed and " ".join(found.split()) == wanted
+        if given and not _is_put_off(before, after) and not _is_mentioned(before, after):
             return True
-        at += len("<promise>")
     return False
 
 
@@ -236,14 +233,7 @@ def _is_put_off(before: str, after: str) -> bool:
     return bool(line.strip(" \t`*_>\"'-")) and _NOT_YET.match(after[:_SENTENCE].partition("\n")[0]) is not None
 
 
-_OPENS_CODE = lazy(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
-
-
-def _is_quoted(before: str, after: str) -> bool:
-    """Whether a promise between these stands in code, and its text goes on behind that."""
-    if re.search(r"\w", after) is None:
-        return False
-    if sum(1 for _ in _OPENS_CODE.finditer(before)) % 2:
-        return True
+def _is_mentioned(before: str, after: str) -> bool:
+    """Whether a promise between these stands in backquotes in the middle of a sentence."""
     front, back = before.rpartition("\n")[2], after.partition("\n")[0]
-    return front.count("`") % 2 == 1 and re.search(r"\w", front + back) is not None
+    return front[-1:] == "`" == back[:1] and all(re.search(r"\w", part) for part in (front, back))
