@@ -91,6 +91,8 @@ class Place:
             "worktrees": ("worktree", "list", "--porcelain"),
         }
         found = {name: self.git(*words).replace(str(self.home), "~") for name, words in shown.items()}
+        before = self.top / ".git/ORIG_HEAD"
+        found["before"] = before.read_text() if before.exists() else ""
         found["fsck"] = "".join(
             line for line in self.git("fsck", "--strict").splitlines() if not line.startswith("dangling")
         )
@@ -167,6 +169,12 @@ DAYS = {
     "pointers of LFS": [
         "echo '*.bin filter=lfs -text' > .gitattributes; printf 'version https://git-lfs.github.com/spec/v1\\noid"
         " sha256:%064d\\nsize 1\\n' 1 > big.bin; git add -A; git commit -qm pointer"
+    ],
+    "before a reset": ["git commit -q --allow-empty -m x; git reset -q --hard HEAD~", "git reset -q --hard ORIG_HEAD"],
+    "intent to add": [
+        "echo x > new; echo y > 'o*[d'; git add -N new 'o*[d'; echo z > later",
+        "echo x > a.txt; git commit -qam x -- a.txt; git add -N later",
+        "git rm -q --cached new",
     ],
     "a name of any kind": ["n=$'a \\n\\t\"b\\xff'; echo x > \"$n\"; git add -A; git commit -qm 'a \"name\"'"],
     "an unborn branch": ["rm -rf .git/refs/x; git update-ref -d HEAD; git commit -qm again"],
