@@ -170,7 +170,10 @@ DAYS = {
         "echo '*.bin filter=lfs -text' > .gitattributes; printf 'version https://git-lfs.github.com/spec/v1\\noid"
         " sha256:%064d\\nsize 1\\n' 1 > big.bin; git add -A; git commit -qm pointer"
     ],
-    "before a reset": ["git commit -q --allow-empty -m x; git reset -q --hard HEAD~", "git reset -q --hard ORIG_HEAD"],
+    "before a reset": [
+        "git commit -q --allow-empty -m x; git reset -q --hard HEAD~",
+        "git reset -q --hard ORIG_HEAD",
+    ],
     "intent to add": [
         "echo x > new; echo y > 'o*[d'; git add -N new 'o*[d'; echo z > later",
         "echo x > a.txt; git commit -qam x -- a.txt; git add -N later",

@@ -316,7 +316,7 @@ def test_no_later_step_runs_what_lies_in_the_workspace(repository: Repository, b
     assert "Did one" in repository.pushed()
 
 
-@pytest.mark.parametrize("plant", ["ln -s ../.. app", "ln -s .git app", "ln -s other app", "true"])
+@pytest.mark.parametrize("plant", mostly_slow(["ln -s ../.. app", "ln -s .git app", "ln -s other app", "true"], 1))
 def test_the_project_is_where_it_was_when_the_branch_is_there(repository: Repository, plant: str) -> None:
     """A turn in a box can't replace the folder that it works in, but commit a link by its name."""
     first = repository.path / "first"
