@@ -87,7 +87,7 @@ Arguments: the git folder, and of each reflog that counts its name and how many 
 what the host has, as ids with ``^``. Each process that it starts is one more in each turn.
 """
 _END = re.compile(rb"\0\n?E\0")
-_MOST_REFS, _MOST_INTENDED = 100_000, 10_000
+_MOST_REFS = _MOST_INTENDED = 100_000
 
 
 class Had(NamedTuple):
@@ -171,7 +171,7 @@ def _read_record(came: Came, kind: str, rest: str) -> None:
             came.name = rest  # the branch that a rebase is about
         case "T":
             came.tree = value
-        case "A" if len(came.intended) < _MOST_INTENDED:
+        case "A" if rest and len(came.intended) < _MOST_INTENDED:
             came.intended.append(rest)
         case "L":
             name, *lines = rest.split("\n")

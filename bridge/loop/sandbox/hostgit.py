@@ -39,7 +39,7 @@ _BOUNDS = 'ulimit -v 8388608; ulimit -t 1800; exec "$@"'
 MOST = 1024 * 1024 * 1024
 """Bytes of what comes out at once: all of it is in memory for a moment."""
 _MOST_FILE = 64 * 1024 * 1024
-_MOST_STASHES = 200
+_MOST_STASHES, _MOST_HEADS = 200, 64
 _LOOSE = 100
 """Objects of a pack from which on it stays one: git's own number."""
 PATIENCE = 1800.0
@@ -298,7 +298,7 @@ class HostGit:
         for name in names:
             text, path = came.merging.get(name, ""), Path(self.own, name)
             heads = text.split() if name.endswith("_HEAD") else []
-            if text == had.merging.get(name, "") or not all(map(self._is_commit, heads)):
+            if text == had.merging.get(name, "") or len(heads) > _MOST_HEADS or not all(map(self._is_commit, heads)):
                 continue
             if text:
                 write_atomic(path, text)
