@@ -298,7 +298,8 @@ class HostGit:
         for name in names:
             text, path = came.merging.get(name, ""), Path(self.own, name)
             heads = text.split() if name.endswith("_HEAD") else []
-            if text == had.merging.get(name, "") or len(heads) > _MOST_HEADS or not all(map(self._is_commit, heads)):
+            same = text == had.merging.get(name, "")
+            if same or len(heads) > _MOST_HEADS or not all(map(self._is_commit, heads)):
                 continue
             if text:
                 write_atomic(path, text)
