@@ -4,7 +4,7 @@
 # shellcheck disable=SC2153 # inputs are the variables in upper case
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$GITHUB_ACTION_PATH/.." && pwd)
 kept=$RUNNER_TEMP/ralph-bridge-loop # of this job
 state=$RUNNER_TEMP/ralph-bridge-state # what is cached
 report=$RUNNER_TEMP/ralph-bridge-report # what becomes an artefact
@@ -29,9 +29,12 @@ remote() { # git, with the token, in a repository of its own
         -c credential.helper='!f() { echo username=x-access-token; echo "password=$GH_TOKEN"; }; f' "$@"
 }
 
+project() { (cd -P -- "$PROJECT" 2>/dev/null && pwd); }
+
 check() {
     rm -rf "$kept" "$state" "$report"
     mkdir -p "$kept" "$state" "$report"
+    cp "$GITHUB_ACTION_PATH/loop.sh" "$kept" # later steps run that: turns, and branches, write what lies in the workspace
     [ -n "$MAX_COST$MAX_MINUTES$MAX_ITERATIONS" ] ||
         refuse "no cap: a loop in CI needs 'max-cost', 'max-minutes' or 'max-iterations'."
     case $KEY_NAME in
@@ -51,7 +54,8 @@ check() {
     fi
     case $BRANCH in refs/*) false ;; *) git check-ref-format --branch "$BRANCH" >/dev/null 2>&1 ;; esac ||
         refuse "input 'branch': no name of a branch."
-    case $(cd -P -- "$PROJECT" 2>/dev/null && pwd)/ in
+    project >"$kept/project" || :
+    case $(cat "$kept/project")/ in
         "$(pwd -P)"/*) ;;
         *) refuse "input 'project': there is no such folder in the workspace." ;;
     esac
@@ -96,6 +100,8 @@ begin() { # on the branch, with the state of the run before
         git config user.name 'github-actions[bot]'
         git config user.email '41898282+github-actions[bot]@users.noreply.github.com'
     }
+    [ "$(project)" = "$(cat "$kept/project")" ] || refuse "on the branch, 'project' is another folder, or none: see what the branch\
+ has there, and delete the branch, or name another."
     # What the checkout has is as it has it; tar would write through its links to folders.
     through=$(cd "$PROJECT" && find .ralph .claude logs -type l -xtype d 2>/dev/null) || : # not all of them are there
     if [ -f "$state/state.tar" ] && [ -n "$through" ]; then

@@ -91,6 +91,8 @@ class Place:
             "worktrees": ("worktree", "list", "--porcelain"),
         }
         found = {name: self.git(*words).replace(str(self.home), "~") for name, words in shown.items()}
+        before = self.top / ".git/ORIG_HEAD"
+        found["before"] = before.read_text() if before.exists() else ""
         found["fsck"] = "".join(
             line for line in self.git("fsck", "--strict").splitlines() if not line.startswith("dangling")
         )
@@ -167,6 +169,15 @@ DAYS = {
     "pointers of LFS": [
         "echo '*.bin filter=lfs -text' > .gitattributes; printf 'version https://git-lfs.github.com/spec/v1\\noid"
         " sha256:%064d\\nsize 1\\n' 1 > big.bin; git add -A; git commit -qm pointer"
+    ],
+    "before a reset": [
+        "git commit -q --allow-empty -m x; git reset -q --hard HEAD~",
+        "git reset -q --hard ORIG_HEAD",
+    ],
+    "intent to add": [
+        "echo x > new; echo y > 'o*[d'; git add -N new 'o*[d'; echo z > later",
+        "echo x > a.txt; git commit -qam x -- a.txt; git add -N later",
+        "git rm -q --cached new",
     ],
     "a name of any kind": ["n=$'a \\n\\t\"b\\xff'; echo x > \"$n\"; git add -A; git commit -qm 'a \"name\"'"],
     "an unborn branch": ["rm -rf .git/refs/x; git update-ref -d HEAD; git commit -qm again"],
@@ -552,13 +563,14 @@ def test_what_the_export_prints_is_read_and_nothing_of_it_believed() -> None:
         f"H {one} refs/heads/a b\0T x\0L HEAD\n{one} {one} A <b> 1 +0000\ta b\x1b[2J\n\0L x\nbad\0L\0"
         f"B other\0B rebase-apply\0F config evil\0F MERGE_HEAD {one}\n\0"
         f"S {one} stash\nS no\nS\x00100644 {one} 1\tp\0R  {one} refs/heads/x \nR *no refs/heads/y \nR \nR *\n"
-        f"R  {one} refs/s refs/heads/x\0R\0\0"
+        f"R  {one} refs/s refs/heads/x\0R\0A a\nb\0A\0\0"
         .encode(),
         b"",
     )  # fmt: skip
     assert (came.head, came.name, came.tree, came.under_way) == (one, "refs/heads/a b", "", "rebase-apply")
     assert came.refs == {"refs/heads/x": one}
     assert came.merging == {"MERGE_HEAD": f"{one}\n"}
+    assert came.intended == ["a\nb"]
     assert came.stashes == [(one, "stash")]
     assert came.unmerged == [f"100644 {one} 1\tp".encode()]
     assert [(each.new, each.when, "\x1b" in each.why) for each in came.logs["HEAD"]] == [(one, "1 +0000", False)]

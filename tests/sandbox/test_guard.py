@@ -91,6 +91,10 @@ PLANTS = {
     ".cursor/mcp.json": "{}",
     ".pre-commit-config.yaml": "repos: []",
     "lefthook.yml": "pre-commit: {}",
+    ".huskyrc.json": "{}",
+    "simple-git-hooks.json": "{}",
+    "grumphp.yml": "grumphp: {}",
+    "hk.pkl": "",
     ".devcontainer.json": "{}",
 }
 

@@ -290,6 +290,47 @@ def test_a_repository_that_a_turn_has_rigged_gets_no_token(repository: Repositor
     assert not leaked.exists() or "the-token" not in leaked.read_text()
 
 
+def _pushes(repository: Repository, script: str) -> None:
+    """Have the branch of the loop hold what a script makes of it, as an earlier run may have left it."""
+    first = repository.path / "first"
+    subprocess.run(["bash", "-ec", script], cwd=first, check=True)
+    git(first, "add", "-A", "-f")
+    git(first, "commit", "--quiet", "-m", "planted")
+    git(first, "push", "--quiet", "origin", "main:ralph-bridge/loop")
+
+
+_RIGGED = "mkdir -p .ralph-bridge/run; printf '#!/bin/sh\\nenv >> \"$KEPT/leaked\"\\n' > .ralph-bridge/run/loop.sh"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["a turn", "a branch"])
+def test_no_later_step_runs_what_lies_in_the_workspace(repository: Repository, by: str) -> None:
+    """The action itself may be checked out there, as docs/ci.md has it."""
+    if by == "a turn":
+        (repository.kept / "step").write_text(_RIGGED)
+    else:
+        _pushes(repository, f"{_RIGGED}; chmod +x .ralph-bridge/run/loop.sh")
+    done = repository.run()
+    assert not (repository.kept / "leaked").exists()
+    assert done.status == 0, done.log
+    assert "Did one" in repository.pushed()
+
+
+@pytest.mark.parametrize("plant", mostly_slow(["ln -s ../.. app", "ln -s .git app", "ln -s other app", "true"], 1))
+def test_the_project_is_where_it_was_when_the_branch_is_there(repository: Repository, plant: str) -> None:
+    """A turn in a box can't replace the folder that it works in, but commit a link by its name."""
+    first = repository.path / "first"
+    (first / "app").mkdir()
+    git(first, "mv", "PROMPT.md", "fix_plan.md", "app")
+    git(first, "commit", "--quiet", "-m", "in a folder")
+    git(first, "push", "--quiet", "origin", "main")
+    _pushes(repository, f"mv app other; {plant}")
+    done = repository.run(project="app")
+    assert done.status == 2, done.log
+    assert "on the branch, 'project' is another folder, or none" in done.log
+    assert "Did one" not in repository.pushed()
+
+
 @pytest.mark.parametrize(
     ("inputs", "status", "said"),
     mostly_slow(

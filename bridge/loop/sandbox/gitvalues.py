@@ -23,8 +23,8 @@ TITLES = {
     "BISECT_LOG": "a bisection",
 }
 """What goes on in the private folder alone, since its files name commands; the first one counts."""
-MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_MODE", "MERGE_MSG")
-"""A merge that is under way: ids of commits, and words."""
+MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "MERGE_MODE", "MERGE_MSG")
+"""A merge that is under way, and where HEAD was before one, or a reset: ids of commits, and words."""
 OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFLOG = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d{1,12} [+-]\d{4})(?:\t(.*))?")
 EXPORT = r"""
@@ -46,6 +46,10 @@ if ! tree=$(git write-tree 2> /dev/null); then
     unmerged=$(git ls-files -u)
 fi
 printf 'T %s\0' "$tree"
+IFS= read -r -n 5 kind < "$GIT_DIR/index"  # the third version and later ones have marks such as those of add -N
+[ ! "$tree" ] || [[ $kind == DIRC$'\2' ]] ||
+    git diff-index --cached --ita-visible-in-index --diff-filter=A --no-renames --name-only -z "$tree" -- |
+    while IFS= read -r -d '' each; do printf 'A %s\0' "$each"; done
 [ ! -d "$GIT_DIR/rebase-merge" ] && [ ! -d "$GIT_DIR/rebase-apply" ] ||
     printf 'N %s\0' "$(head -c 1000 "$GIT_DIR"/rebase-*/head-name)"
 for each in "${@:2}"; do  # of each reflog: its name, how long it was
@@ -58,7 +62,7 @@ done
 for each in rebase-merge rebase-apply sequencer BISECT_LOG; do
     [ ! -e "$GIT_DIR/$each" ] || printf 'B %s\0' "$each"
 done
-for each in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD MERGE_MODE MERGE_MSG; do
+for each in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD ORIG_HEAD MERGE_MODE MERGE_MSG; do
     [ -f "$GIT_DIR/$each" ] || continue
     printf 'F %s ' "$each"; head -c 65536 "$GIT_DIR/$each" | tr -d '\0'; printf '\0'
 done
@@ -72,7 +76,7 @@ printf 'E\0'
     while read -r _ id _; do [[ $id != *[!0]* ]] || printf '%s\n' "$id"; done <<< "$moves
 $unmerged
 $stashes"
-    for each in "$GIT_DIR"/{MERGE,CHERRY_PICK,REVERT}_HEAD "$GIT_DIR"/rebase-*/orig-head; do
+    for each in "$GIT_DIR"/{MERGE,CHERRY_PICK,REVERT,ORIG}_HEAD "$GIT_DIR"/rebase-*/orig-head; do
         [ ! -f "$each" ] || cat "$each"
     done
 } | git pack-objects -q --revs --all --stdout --thin --local --delta-base-offset
@@ -83,7 +87,7 @@ Arguments: the git folder, and of each reflog that counts its name and how many 
 what the host has, as ids with ``^``. Each process that it starts is one more in each turn.
 """
 _END = re.compile(rb"\0\n?E\0")
-_MOST_REFS = 100_000
+_MOST_REFS = _MOST_INTENDED = 100_000
 
 
 class Had(NamedTuple):
@@ -126,6 +130,8 @@ class Came:
     refs: dict[str, str] = field(default_factory=dict)
     merging: dict[str, str] = field(default_factory=dict)
     unmerged: list[bytes] = field(default_factory=list)
+    intended: list[str] = field(default_factory=list)
+    """Paths that are to be added, and aren't yet (``git add -N``)."""
     stashes: list[tuple[str, str]] = field(default_factory=list)
     under_way: str = ""
     pack: bytes = b""
@@ -165,6 +171,8 @@ def _read_record(came: Came, kind: str, rest: str) -> None:
             came.name = rest  # the branch that a rebase is about
         case "T":
             came.tree = value
+        case "A" if rest and len(came.intended) < _MOST_INTENDED:
+            came.intended.append(rest)
         case "L":
             name, *lines = rest.split("\n")
             came.logs |= {name: moves} if (moves := [*filter(None, map(_move, lines))]) else {}

@@ -274,7 +274,7 @@ class Guard:
             error = error or raised
         if len(lines) > _MOST_LINES:
             more = plural(len(lines) - _MOST_LINES, "further change")
-            lines[_MOST_LINES:] = [f"{more} that was not the turn's to make: undone; see {aside}"]
+            lines[_MOST_LINES:] = [f"{more} beside these, not the turn's to make either: undone; see {aside}"]
         return lines, error
 
     def _differences(self, aside: _Aside) -> Iterator[str]:

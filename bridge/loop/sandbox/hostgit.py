@@ -24,7 +24,7 @@ from bridge.loop.sandbox import gitconfig
 from bridge.loop.sandbox.gitvalues import MERGING, OBJECT, Had, found_by, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from bridge.loop.sandbox.gitvalues import Came, Moved
@@ -39,7 +39,7 @@ _BOUNDS = 'ulimit -v 8388608; ulimit -t 1800; exec "$@"'
 MOST = 1024 * 1024 * 1024
 """Bytes of what comes out at once: all of it is in memory for a moment."""
 _MOST_FILE = 64 * 1024 * 1024
-_MOST_STASHES = 200
+_MOST_STASHES, _MOST_HEADS = 200, 64
 _LOOSE = 100
 """Objects of a pack from which on it stays one: git's own number."""
 PATIENCE = 1800.0
@@ -158,8 +158,7 @@ class HostGit:
         yield from self._take_refs(had, came)
         yield from self._take_stashes(had, came)
         yield from self._take_head(had, came)
-        if not came.under_way.startswith("rebase"):
-            self._take_merge(had, came)
+        self._take_merge(had, came, MERGING if not came.under_way.startswith("rebase") else ("ORIG_HEAD",))
         self._take_index(came, index)
 
     def _take_refs(self, had: Had, came: Came) -> Iterator[str]:
@@ -294,12 +293,13 @@ class HostGit:
             if text and regular(str(path)) is not None:
                 append_durably(path, text.encode("utf-8", "surrogateescape"))
 
-    def _take_merge(self, had: Had, came: Came) -> None:
-        """Have the host's git know of a merge that is under way, or isn't any more."""
-        for name in MERGING:
+    def _take_merge(self, had: Had, came: Came, names: Iterable[str]) -> None:
+        """Have the host's git know of a merge that is under way, or isn't any more, and of what was before one."""
+        for name in names:
             text, path = came.merging.get(name, ""), Path(self.own, name)
             heads = text.split() if name.endswith("_HEAD") else []
-            if text == had.merging.get(name, "") or not all(map(self._is_commit, heads)):
+            same = text == had.merging.get(name, "")
+            if same or len(heads) > _MOST_HEADS or not all(map(self._is_commit, heads)):
                 continue
             if text:
                 write_atomic(path, text)
@@ -312,12 +312,33 @@ class HostGit:
     def _take_index(self, came: Came, index: Path) -> None:
         """Have the host's git make the index of the tree that was staged, and of the files as they are."""
         was = self.run("write-tree", env={"GIT_INDEX_FILE": str(index)}).text
+        intended = self._intended(index, was)
         if came.tree and (came.tree != was or came.unmerged):
             self.run("read-tree", "--reset", came.tree)
+            intended = set()
         if came.unmerged:
             entries = b"".join(each + b"\0" for each in came.unmerged)
             self.run("update-index", "-z", "--index-info", data=entries)
+        self._intend(intended, {*came.intended})
         self.run("update-index", "-q", "--refresh")
+
+    def _intended(self, index: Path, tree: str) -> set[str]:
+        """Paths of an index that are to be added, and aren't yet; only indexes of later versions have any."""
+        if not tree or (regular(str(index)) or b"")[4:8] in (b"", b"\0\0\0\2"):
+            return set()
+        words = ("--ita-visible-in-index", "--diff-filter=A", "--no-renames", "--name-only", "-z", tree, "--")
+        ran = self.run("diff-index", "--cached", *words, env={"GIT_INDEX_FILE": str(index)})
+        return {*ran.out.decode("utf-8", "surrogateescape").split("\0")} - {""}
+
+    def _intend(self, had: set[str], wanted: set[str]) -> None:
+        """Note that files are to be added, of which git reads nothing for that, and that others aren't any more."""
+        new = (each for each in wanted - had if os.path.lexists(os.path.join(self.tree, each)))
+        for words, paths in (
+            (("update-index", "-z", "--force-remove", "--stdin"), sorted(had - wanted)),
+            (("add", "--intent-to-add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"), sorted(new)),
+        ):
+            if paths:
+                self.run("--literal-pathspecs", *words, data=os.fsencode("".join(f"{each}\0" for each in paths)))
 
 
 def _shadows(name: str, taken: AbstractSet[str]) -> str:

@@ -38,6 +38,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *(".husky", ".pre-commit-config.yaml", ".pre-commit-config.yml", "prek.toml", ".overcommit.yml"),
         *("lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".lefthook", ".lefthook-local"),
         *(".lintstagedrc", ".lintstagedrc.*", "lint-staged.config.*", ".simple-git-hooks.*", "captainhook.json"),
+        *(".huskyrc", ".huskyrc.*", "husky.config.*", "simple-git-hooks.*", "grumphp.yml", "grumphp.yaml"),
+        *(".rusty-hook.toml", "hk.pkl", "hk.local.pkl", ".config/hk.pkl", ".config/hk.local.pkl"),
         *(
             ".hg/hgrc",
             ".jj/repo/config.toml",

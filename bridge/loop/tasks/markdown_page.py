@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bridge.base.patterns import lazy
+from bridge.loop.tasks import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +38,6 @@ _VALUE = lazy(r"=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+)")
 _NOTE = lazy(r"^\[\^([^\]\s]+)\]:")
 _TITLED = lazy(r"\]\([^)]*[\"'(]")
 _FENCE = lazy(r"^([^`~]*[`~]{3,}\s*[\w+#.-]{0,20}).*")
-_DRAWN_COMMENT = lazy(r"%%.*|^\s*acc(?:Title|Descr)\b.*")
-"""What a forge that draws a diagram doesn't show of its source."""
 _AS_THEY_ARE = frozenset(("fence", "code_block", "hr"))
 
 
@@ -71,7 +70,10 @@ class _Html:
             if name in self.hiding:
                 del self.hiding[self.hiding.index(name) :]
         elif not tag["more"].rstrip().endswith("/") and (
-            self.hiding or name in _HIDES or _HIDING.search(_VALUE.sub("", tag["more"]))
+            self.hiding
+            or name in _HIDES
+            or (name == "pre" and tag["more"].strip())  # with a language, it may be drawn
+            or _HIDING.search(_VALUE.sub("", tag["more"]))
         ):
             self.hiding.append(name)
 
@@ -97,9 +99,11 @@ def shown(text: str) -> str:
             continue
         first, last = token.map[0], min(token.map[1], len(lines))
         if token.type == "html_block":
-            kept[first:last] = map(str.rstrip, html.visible("\n".join(lines[first:last])).split("\n"))
+            kept[first:last] = map(
+                str.rstrip, drawn.formulas(html.visible("\n".join(lines[first:last]))).split("\n")
+            )
         elif token.type == "inline":
-            _keep(token, "" if _is_unused(token, notes) else _inline(token, html), lines, kept)
+            _keep(token, "" if _is_unused(token, notes) else drawn.formulas(_inline(token, html)), lines, kept)
         elif token.type == "table_open" and not html.hiding:
             kept[first + 1] = lines[first + 1]  # between the head and the rows
         elif token.type in _AS_THEY_ARE and not html.hiding:
@@ -112,9 +116,8 @@ def shown(text: str) -> str:
 
 def _fenced(lines: list[str], info: str) -> list[str]:
     """A block of code, of whose first line a page uses the name of the language alone."""
-    first = _FENCE.sub(r"\1", lines[0])
-    drawn = info.split(" ")[0].lower() == "mermaid"
-    return [first, *(_DRAWN_COMMENT.sub("", each) if drawn else each for each in lines[1:])]
+    lines = [_FENCE.sub(r"\1", lines[0]), *lines[1:]]
+    return drawn.block(lines, info) if drawn.is_drawn(info) else lines
 
 
 def _without_unused_notes(
