@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.adapters.registry import find_entry
 from bridge.base.log import logger
 from bridge.errors import ConfigurationError
+from bridge.shell.script import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,8 +41,9 @@ class Adapter:
             UnknownAdapter: there is no adapter of this name.
             AdapterInvalid: the file can't be loaded; every error is in the message.
             ConfigurationError: there is no such file.
+            ValueNotAccepted: the name is neither a str nor a path of str.
         """
-        return cls(find_entry(os.fspath(name)))
+        return cls(find_entry(path_text(name)))
 
     def __repr__(self) -> str:
         return f"<Adapter {self.name} of {self._entry.path}>"
