@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.registry import find_entry
 from bridge.base.log import logger
+from bridge.base.options import check_options, seconds
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from bridge.adapters.schema_model import AdapterFile
     from bridge.adapters.session import Session
 
+_START = {
+    "cwd": "str | os.PathLike[str] | None",
+    "env": "Mapping[str, str] | None",
+    "columns": "int | None",
+    "rows": "int | None",
+    "output_limit": "int",
+    "probe": "bool",
+}
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -39,8 +48,9 @@ class Adapter:
         Raises:
             UnknownAdapter: there is no adapter of this name.
             AdapterInvalid: the file can't be loaded; every error is in the message.
-            ConfigurationError: there is no such file.
+            ConfigurationError: there is no such file, or the name is neither a str nor a path.
         """
+        check_options("Adapter.load", {"name": name}, {"name": "str | os.PathLike[str]"})
         return cls(find_entry(os.fspath(name)))
 
     def __repr__(self) -> str:
@@ -135,10 +145,25 @@ class Adapter:
             ProgramNotFound: the program isn't installed.
             ProgramNotStarted: the system refused to start it.
             AdapterNotReady: it ended, or showed no prompt in time, or the probe failed.
+            ConfigurationError: an argument is of another type, or a size that no terminal has.
         """
         from bridge.adapters.program import StartOptions
         from bridge.adapters.session import Session
 
+        given = {
+            "cwd": cwd,
+            "env": env,
+            "columns": columns,
+            "rows": rows,
+            "output_limit": output_limit,
+            "probe": probe,
+        }
+        check_options("start", given, _START)
+        for name, size in (("columns", columns), ("rows", rows)):
+            if size is not None and not 0 < size < 1 << 16:
+                raise ConfigurationError(f"start: {name} is {size}, expected a number from 1 to 65535")
+        seconds(ready_timeout, "ready_timeout")
+        seconds(idle_timeout, "idle_timeout")
         for problem in self.problems:
             if problem.at_run_time:
                 logger().warning("%s", problem.text())

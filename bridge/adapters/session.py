@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from bridge.adapters.channel import DRAWN, PendingCommand
 from bridge.adapters.escapes import plain
@@ -14,22 +16,64 @@ from bridge.adapters.modes import mode_named
 from bridge.adapters.patterns import compiled
 from bridge.adapters.payload import cd_command, delivery, first_line, line_limit, refuse_incomplete, refuse_long
 from bridge.adapters.program import ProgramRun
-from bridge.errors import AdapterNotReady, BridgeError, ConfigurationError, SessionBusy, SessionEnded
+from bridge.base.options import check_options, seconds
+from bridge.errors import (
+    AdapterNotReady,
+    BridgeError,
+    ConfigurationError,
+    SessionBusy,
+    SessionEnded,
+    ValueNotAccepted,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.adapters.integration import Script
     from bridge.adapters.program import StartOptions
     from bridge.adapters.results import Result
     from bridge.adapters.schema_model import AdapterFile
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _GRACE = 2.0
 """Seconds that an interrupted program has to come back to its prompt."""
 _PROBE_SECONDS = 15.0
 _SHOWN = 1000
 
 
+def _alone(method: Callable[Concatenate[Session, _P], _R]) -> Callable[Concatenate[Session, _P], _R]:
+    """Read the terminal in one thread at a time: of two, each would take a part of what the other waits for."""
+
+    def alone(self: Session, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        if not self._reading.acquire(blocking=False):
+            raise SessionBusy(
+                f"another thread waits for {self.adapter.name}\n"
+                "  next: one session for each thread; send() may be called from any"
+            )
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._reading.release()
+
+    return cast("Callable[Concatenate[Session, _P], _R]", functools.wraps(method)(alone))
+
+
+def _bytes(text: str, of: str) -> bytes:
+    """What the terminal gets for a text; raises ConfigurationError or ValueNotAccepted for what isn't one."""
+    check_options(of, {"text": text}, {"text": "str"})
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ValueNotAccepted(
+            f"{of}: {text[error.start]!r} is half of a character and stands for no byte\n"
+            "  next: give text, or bytes decoded with surrogateescape"
+        ) from None
+
+
 class Session:
-    """A program that was started by :meth:`bridge.Adapter.start`. Not for several threads.
+    """A program that was started by :meth:`bridge.Adapter.start`. For one thread at a time: while one waits, others
+    may only :meth:`send`.
 
     Use it as a context manager, or close it: the program, its jobs and its files go with it.
     """
@@ -38,6 +82,7 @@ class Session:
         """Start the program and wait until it takes commands; raises what ``Adapter.start`` raises."""
         self.adapter = adapter
         self._script = script
+        self._reading = threading.RLock()
         self._options = replace(options, env=dict(os.environ if options.env is None else options.env))
         self._begin()
         self._restarted = False
@@ -114,6 +159,7 @@ class Session:
 
     # commands
 
+    @_alone
     def run(self, command: str, *, timeout: float | None = 60.0, interrupt: bool = True) -> Result:
         """Run one command, of one line or several, and wait for the prompt after it.
 
@@ -130,7 +176,10 @@ class Session:
                 without commands, ``restart_on: [idle_timeout]``).
             IncompleteInput: brackets are open; nothing was sent.
             LineTooLong: the terminal would cut a line, and the adapter has no other way in.
+            ConfigurationError, ValueNotAccepted: no text, or no time limit.
         """
+        _bytes(command, "run")
+        seconds(timeout)
         self._ensure_usable()
         refuse_incomplete(self.adapter, command)
         exchange, folder = self._exchange, self._program.folder
@@ -150,12 +199,14 @@ class Session:
         self._last_used = time.monotonic()
         return result
 
+    @_alone
     def wait(self, timeout: float | None = 60.0, *, interrupt: bool = False) -> Result:
         """Wait for the command that is running (one that timed out, or asked for input).
 
         Raises:
             SessionBusy: there is none to wait for.
         """
+        seconds(timeout)
         if not self.busy:
             raise SessionBusy("no command is running\n  next: run one")
         return self._complete(timeout, interrupt=interrupt)
@@ -166,6 +217,7 @@ class Session:
         Raises:
             ConfigurationError: the adapter has no cd_command, or no cd_command_quote.
         """
+        check_options("cd", {"folder": folder}, {"folder": "str | os.PathLike[str]"})
         command = cd_command(self.adapter, os.path.abspath(folder))
         if command is None:
             raise ConfigurationError(
@@ -217,8 +269,9 @@ class Session:
 
     def send(self, text: str | bytes) -> None:
         """Write to the program as if typed; for a command that asks for input. Ends with the caller's own Enter."""
-        self._channel.send(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+        self._channel.send(text if isinstance(text, bytes) else _bytes(text, "send"))
 
+    @_alone
     def interrupt(self, *, timeout: float = _GRACE) -> bool:
         """Press the interrupt key; whether the program is at its prompt within `timeout` seconds.
 
@@ -232,6 +285,7 @@ class Session:
             )
         return self._exchange.interrupt(timeout)
 
+    @_alone
     def eof(self) -> None:
         """Press the end-of-file key; does nothing when the adapter has none."""
         if self.adapter.signals.eof:
@@ -240,6 +294,7 @@ class Session:
                 self._exchange.await_read()
             self.send(self.adapter.signals.eof)
 
+    @_alone
     def suspend(self, *, timeout: float = _GRACE) -> bool:
         """Press the suspend key; whether the program is at its prompt within `timeout` seconds."""
         if not self.adapter.signals.suspend:
@@ -256,6 +311,7 @@ class Session:
         """How deep that mode was nested; None where that has no meaning."""
         return self._channel.mode.level
 
+    @_alone
     def enter(self, mode: str, *, timeout: float = _GRACE) -> bool:
         """Press the key that enters a mode; whether its prompt is there within `timeout` seconds.
 
@@ -273,6 +329,7 @@ class Session:
         self._channel.settle()
         return self._exchange.switch(found.enter_key, mode, timeout)
 
+    @_alone
     def leave(self, *, timeout: float = _GRACE) -> bool:
         """Leave the current mode by its `exit_key` or its exit commands, nested modes one after the other.
 
@@ -281,6 +338,7 @@ class Session:
         self._ensure_usable()
         return self._exchange.leave_modes(timeout)
 
+    @_alone
     def collect(self, seconds: float) -> str:
         """Output that belongs to no command and comes within `seconds`."""
         return self._exchange.collect(seconds)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from bridge.base.resources import likely
-from bridge.errors import ConfigurationError
+from bridge.errors import ConfigurationError, ValueNotAccepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,3 +91,19 @@ def check_options(of: str, given: Mapping[str, object], annotations: Mapping[str
             raise ConfigurationError(
                 f"{of}: {what}, expected {expected}{' or None' if kind.endswith(_NONE) else ''}"
             )
+
+
+def seconds(timeout: float | timedelta | None, name: str = "timeout") -> float | None:
+    """Check what a caller gives as a time limit: seconds, a timedelta, or None for no limit.
+
+    Raises:
+        ValueNotAccepted: another type, or less than 0.
+    """
+    if isinstance(timeout, timedelta):
+        timeout = timeout.total_seconds()
+    if timeout is None or timeout == math.inf:
+        return None
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
+        what = f"{name} is {timeout!r:.60} ({type(timeout).__name__})"
+        raise ValueNotAccepted(f"{what}, expected seconds (0 or more), a timedelta, or None for no limit")
+    return timeout

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from bridge.base.wording import tame
 from bridge.cli._help import completes
+from bridge.cli._numbers import Number
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import VARIABLES
@@ -80,7 +81,7 @@ def _option(option: Option, text: str) -> Callable[..., Any]:
     if option.least is not None or option.above is not None:
         least, is_open = (option.above, True) if option.above is not None else (option.least, False)
         if not option.as_text:
-            range_of = click.IntRange if option.type == "int" else click.FloatRange
+            range_of = click.IntRange if option.type == "int" else Number
             more["type"] = range_of(least, min_open=is_open)  # type: ignore[arg-type]
     if option.completes:
         more["shell_complete"] = completes(option.completes)
@@ -170,7 +171,7 @@ def taken_filters(given: dict[str, Any]) -> Filters:
     return Filters(**{each.name: given.pop(each.name) for each in fields(Filters)})
 
 
-_above_zero = click.FloatRange(0, min_open=True)
+_above_zero = Number(0, min_open=True)
 resumed_watch_options = each_option(
     click.option("--watch", is_flag=True,
                  help="Wait for the checks of a pull request; what fails is given to a turn."),

@@ -13,6 +13,7 @@ import click
 from bridge.base.files import confine
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
+from bridge.cli._numbers import Number
 from bridge.cli._options import (
     WATCHES,
     caps_options,
@@ -93,7 +94,7 @@ hub_option = click.option(
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
 )
-_above_zero = click.FloatRange(0, min_open=True)
+_above_zero = Number(0, min_open=True)
 summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 
 

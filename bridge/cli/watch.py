@@ -11,6 +11,7 @@ import click
 
 from bridge.base.wording import tame
 from bridge.cli._failures import guarded
+from bridge.cli._numbers import Number
 from bridge.cli._options import choose_loop, loop_option, project_folder, project_option
 from bridge.cli._terminal import Style, say, show, write_text
 from bridge.cli.status import ending, looking, standing, status_lines, why_waiting
@@ -29,7 +30,7 @@ _PATIENCE = 5.0
 @project_option
 @click.option("--all", "every", is_flag=True, help="Watch all loops of this user on this machine.")
 @click.option("--once", is_flag=True, help="Show the present state, and stop.")
-@click.option("--interval", type=click.FloatRange(0.05), metavar="SECONDS", default=1.0, show_default=True,
+@click.option("--interval", type=Number(0.05), metavar="SECONDS", default=1.0, show_default=True,
               help="Time between two updates.")  # fmt: skip
 def watch(*, setup_name: str | None, project: str | None, every: bool, once: bool, interval: float) -> int:
     """Watch the loop that is running in this project: its state, its turns, and what the agent says.

@@ -13,6 +13,7 @@ from bridge.base.resources import os_text
 from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group
+from bridge.cli._numbers import Number
 from bridge.cli._options import (
     crew_options,
     gate_options,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _local = click.option("--local", is_flag=True, help="Use settings.local.json, which isn't shared.")
-_COUNT, _MINUTES = (click.IntRange(0), "N"), (click.FloatRange(0), "MINUTES")
+_COUNT, _MINUTES = (click.IntRange(0), "N"), (Number(0), "MINUTES")
 _REACTION = (click.Choice(get_args(Reaction)), None)
 
 

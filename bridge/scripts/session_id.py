@@ -107,7 +107,7 @@ def recover(hooks: SessionHooks, output_file: str) -> Recovery:
     Raises:
         HookError: no step gave anything, and this hook broke (it hung, or killed its shell).
         OutputNotFound: the generic step was reached and there is no such file.
-        OutputUnreadable: it may not be read.
+        OutputUnreadable: it can't be read.
     """
     rejected: list[str] = []
     broken: HookError | None = None
@@ -141,7 +141,7 @@ def lines_of(path: str) -> Iterator[bytes]:
 
     Raises:
         OutputNotFound: there is no such file.
-        OutputUnreadable: it may not be read.
+        OutputUnreadable: it can't be read.
     """
     try:
         with open(path, "rb") as file:
@@ -152,7 +152,8 @@ def lines_of(path: str) -> Iterator[bytes]:
             f"there is no output file {path!r} ({error.strerror})\n"
             "  next: give the file that the CLI's stdout was written to"
         ) from error
-    except PermissionError as error:
+    except OSError as error:
         raise OutputUnreadable(
-            f"the output file {path!r} may not be read\n  next: check its permissions"
+            f"the output file {path!r} can't be read ({error.strerror})\n"
+            "  next: give the file that the CLI's stdout was written to, and check its permissions"
         ) from error

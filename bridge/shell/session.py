@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import shutil
 import threading
 import time
 import weakref
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from bridge.base.log import logger
+from bridge.base.options import seconds
 from bridge.base.process import guardian
 from bridge.base.process.ask import outside
 from bridge.errors import (
@@ -31,6 +30,7 @@ from bridge.shell.coprocess import Coprocess, Died, Flooded, Interrupted, TimedO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import timedelta
     from typing import IO
 
     from bridge.errors import BridgeError, HookError
@@ -69,22 +69,6 @@ class Outputs(Protocol):
     def stdout(self) -> bytes: ...
     @property
     def stderr(self) -> bytes: ...
-
-
-def seconds(timeout: float | timedelta | None, name: str = "timeout") -> float | None:
-    """Check what a caller gives as a time limit: seconds, a timedelta, or None for no limit.
-
-    Raises:
-        ValueNotAccepted: another type, or less than 0.
-    """
-    if isinstance(timeout, timedelta):
-        timeout = timeout.total_seconds()
-    if timeout is None or timeout == math.inf:
-        return None
-    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
-        what = f"{name} is {timeout!r:.60} ({type(timeout).__name__})"
-        raise ValueNotAccepted(f"{what}, expected seconds (0 or more), a timedelta, or None for no limit")
-    return timeout
 
 
 class BashSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -69,4 +70,10 @@ def test_a_folder_is_no_output(project: Project) -> None:
 def test_an_unreadable_output(project: Project) -> None:
     project.write("out.log", "{}", 0o000)
     told = project.refused("session-id", "codex", "out.log", code=4, limited=True)
-    assert "may not be read" in told
+    assert "can't be read" in told
+
+
+def test_an_output_that_cannot_be_opened_is_no_bug_of_ours(project: Project) -> None:
+    (Path(project.folder) / "loop.log").symlink_to("loop.log")
+    for name in ("loop.log", "x" * 300):
+        assert f"the output file '{name}' can't be read" in project.refused("session-id", "codex", name, code=4)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import FilterNotCompiled
 from bridge.scripts.stream.jq import Filter
+from bridge.scripts.stream.jq_oldest import newer_than_1_6
 from bridge.verify.checks import excerpt
 from bridge.verify.facts.usage import jq_program
-from bridge.verify.findings import Harm
+from bridge.verify.findings import WARNING, Harm
 from bridge.verify.registry import Problem, static
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def uses_arguments(subject: Subject) -> Iterator[Problem]:
 def jq_compiles(subject: Subject) -> Iterator[Problem]:
     """A program with a slip in it prints nothing, for no input, and what jq says of that often goes to /dev/null.
 
+    Warning: jq 1.6, which many systems ship, doesn't know what it uses, such as an ``if`` without ``else``.
+
     Bad:  jq -r 'select(.type == "text" | .text' <<<"$line" 2>/dev/null
     Good: jq -r 'select(.type == "text") | .text' <<<"$line" 2>/dev/null
     """
@@ -112,6 +115,15 @@ def jq_compiles(subject: Subject) -> Iterator[Problem]:
                 line=command.line,
                 hook=_hook(subject, command.function),
                 hint="try it with `jq -n`, and correct it",
+            )
+            continue
+        if newer := newer_than_1_6(program):
+            yield Problem(
+                f"{newer} is newer than jq 1.6",
+                expected="jq 1.6 is enough",
+                severity=WARNING,
+                line=command.line,
+                hook=_hook(subject, command.function),
             )
 
 

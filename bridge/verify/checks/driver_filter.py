@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.scripts.stream.jq_oldest import newer_than_1_6
 from bridge.verify.checks import excerpt
 from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.probe.commands import Build
@@ -34,6 +35,8 @@ def filter_compiles(probe: DriverProbe) -> Iterator[Problem]:
     """The loop hands it to ``jq -j``. A program that does not compile shows nothing at all, and ends the pipe
     that the agent writes into.
 
+    Warning: jq 1.6, which many systems ship, doesn't know what it uses, such as an ``if`` without ``else``.
+
     Bad:  driver_stream_filter() { echo 'select(.type == "text" | .text'; }
     Good: driver_stream_filter() { echo 'select(.type == "text") | .text'; }
     """
@@ -44,6 +47,8 @@ def filter_compiles(probe: DriverProbe) -> Iterator[Problem]:
         yield Problem("it prints nothing", expected="a jq program, at least: empty")
     elif isinstance(program := probe.filter(), str):
         yield Problem(f"it does not compile: {excerpt(program)}")
+    elif program is not None and (newer := newer_than_1_6(program.program)):
+        yield Problem(f"{newer} is newer than jq 1.6", expected="jq 1.6 is enough", severity=WARNING)
 
 
 def _run(program: Filter, recording: Recording) -> Comparison:

@@ -121,6 +121,7 @@ _PROMPTS = {
     ".ralph/PROMPT-dash.md": "a dash in front",
     ".ralph/PROMPT-long.md": "headings, comments, many lines, letters beyond ASCII and no newline at its end",
     ".ralph/PROMPT-layout.md": "blanks and empty lines that Markdown means",
+    ".ralph/PROMPT-size.md": "47,500 characters",
     ".ralph/PROMPT-crlf.md": "carriage returns",
 }
 

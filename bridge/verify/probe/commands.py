@@ -69,6 +69,7 @@ FILES = {
     + "# The end of the plan",
     ".ralph/PROMPT-layout.md": "    begun by four blanks\n\n\n\nand three empty lines; two blanks break  \n"
     "this line.\n",
+    ".ralph/PROMPT-size.md": "One of many lines.\n" * 2500,
     ".ralph/PROMPT-crlf.md": "Lines that were written\r\non another system.\r\n",
 } | dict.fromkeys(LISTED, "")
 FILES |= {part_file(what): text for parts in PROMPT_PARTS.values() for what, text in parts.items()}

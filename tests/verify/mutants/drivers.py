@@ -91,6 +91,7 @@ COMMANDS = [
     M("prompt unquoted", MINIMAL, '"${2:+$2\n\n}$(cat "$1")"', '"${2:+$2}" $(cat "$1")', ("RB106", "RB105")),
     M("path unquoted", PLATFORM, '"--prompt" "$prompt_file"', '"--prompt" $prompt_file', ("RB106",)),
     M("cat of an unquoted path", MINIMAL, '$(cat "$1")', "$(cat $1)", ("RB106",)),
+    M("long prompt cut", CODEX, 'CLAUDE_CMD_ARGS+=("$prompt")\n}', 'CLAUDE_CMD_ARGS+=("${prompt:0:30000}")\n}', ("RB106",)),
     M("first line only", SEEKER, '$(<"$prompt_file")', '$(head -n 1 "$prompt_file")', ("RB105", "RB106")),
     M("prompt through echo -e", CODEX, 'prompt=$(<"$prompt_file") || return 1', 'prompt=$(echo -e "$(<"$prompt_file")")', ("RB106",)),
     M("prompt is a folder", CODEX, '[[ ! -f "$prompt_file" ]]', '[[ ! -e "$prompt_file" ]]', ("RB101",)),

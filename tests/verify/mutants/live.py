@@ -26,6 +26,7 @@ MUTANTS = [
     M("live appends", CURSOR, "    LIVE_CMD_ARGS=()\n", "", ("RB133",)),
     M("live appends a copy", CODEX, "LIVE_CMD_ARGS=(", "LIVE_CMD_ARGS+=(", ("RB133",)),
     M("filter does not compile", CODEX, ".type == \"item.completed\" then", ".type == \"item.completed\" the", ("RB134",)),
+    M("filter for a newer jq", CODEX, '| strings | . + "', '| strings | trim + "', ("RB134",)),
     M("filter empty", OPENCODE, "printf '%s\\n' 'objects", ": 'objects", ("RB134",)),
     M("filter for a shape that is gone", OPENCODE, 'if .type == "text"', 'if .type == "texts"', ("RB135",)),
     M("filter of nothing", CODEX, "    printf '%s\\n' 'objects", "    echo empty; : 'objects", ("RB135",)),
