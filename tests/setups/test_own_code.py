@@ -36,7 +36,7 @@ def loaded(project: Project, *words: str) -> set[str]:
     )
     assert "Traceback" not in done.stderr, done.stderr
     found = (project.path / ".ralph/modules").read_text().split()
-    return {name for name in found if name.startswith(tuple(ROOMS.values()))}
+    return {name for name in found if f"{name}.".startswith(tuple(f"{room}." for room in ROOMS.values()))}
 
 
 @pytest.mark.parametrize(

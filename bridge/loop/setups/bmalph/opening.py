@@ -188,6 +188,8 @@ def _repository(folder: Folder, env: Mapping[str, str]) -> None:
         problem, advice = f"does not answer: {asked.err}", "try `git status` by hand"
     elif not asked.ok:
         problem, advice = "is not a git repository", "git init, then a first commit"
+        if os.path.lexists(folder.project / ".git"):
+            problem, advice = "has a .git that git can't read", "look at what `git status` says"
     else:
         problem, advice = "has no commit yet", "git add -A && git commit -m 'first commit'"
     raise ConfigurationError(f"{folder.project} {problem}; the loop measures progress by git\n  next: {advice}")

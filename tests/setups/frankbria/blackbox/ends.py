@@ -30,8 +30,8 @@ PLANS = [
     _plan("keep_low_priority_is_not_optional", "- [x] one\n## Low Priority\n- [ ] later\n", calls=1),
     _plan("keep_only_optional_boxes", "## Optional\n- [x] one\n- [ ] two\n", calls=0),
     _plan(
-        "keep_other_lists_are_no_boxes",
-        "- [x] one\n* [ ] two\n1. [ ] three\n- [2026-01-02] four\n- [] five\n",
+        "keep_other_brackets_are_no_boxes",
+        "- [x] one\n- [2026-01-02] two\n- [-] three\n- [four](five)\n",
         calls=0,
     ),
     _plan(
@@ -310,7 +310,12 @@ BREAKER = [
         argv={2: [re.compile("IMPORTANT: You asked questions")]},
         calls=2,
     ),
-    Scenario("f07_a_program_that_always_fails", afterwards="echo broken >&2; exit 1", status={"status": "halted"}),
+    Scenario(
+        "f07_a_program_that_always_fails",
+        afterwards="echo broken >&2; exit 1",
+        status={"status": "stopped", "exit_reason": "same_failure"},
+        calls=3,
+    ),
     Scenario(
         "f07_an_error_in_every_answer",
         afterwards="""echo '{"type":"result","is_error":true}'""",
