@@ -212,8 +212,8 @@ def _loop_script_lines(facts: Facts) -> Iterator[str]:
     if facts["calls"]:
         yield f"{facts['script']}: a loop script, `ralph-bridge run --script` runs it as it is"
     else:
-        yield f"{facts['script']}: no hook and no call of a coding CLI can be seen in its text, of which nothing is run"
-        yield "  next: `ralph-bridge run --script`, where it is a loop; `ralph-bridge new driver` shows what hooks are"
+        yield f"{facts['script']}: no hook and no call of a coding CLI can be seen in its text; it isn't run"
+        yield "  next: `ralph-bridge run --script`, where it is a loop; `ralph-bridge new driver` for hooks"
     for each in facts["calls"]:
         how = {True: "a turn", False: "the CLI itself", None: "a turn or not"}[each["turn"]]
         yield f"  {os.path.relpath(each['file'])}:{each['line']}  {each['text']}  ({how})"
