@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
-MAIN = [sys.executable, "-c", "import sys; from bridge.cli import main; sys.exit(main())"]
+# From this checkout, also where another one is installed: a second work tree would test the first one's code.
+_CODE = f"import sys; sys.path[0] = {str(ROOT)!r}; from bridge.cli import main; sys.exit(main())"
+MAIN = [sys.executable, "-c", _CODE]
 PATIENCE = 100.0
 _DECIDED_AT_THE_START = ("LC_", "LANG", "PYTHON", "MALLOC_", "LD_")
 _PROGRAMS = (

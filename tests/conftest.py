@@ -60,7 +60,10 @@ ALLOWED_SKIPS: tuple[str, ...] = (
 """In CI (RALPH_BRIDGE_CI=1) a skip for any other reason is a failure."""
 
 _CPU = pytest.StashKey[float]()
-_SYSTEM = shutil.which("bash")
+_FIRST = "first-bash-"
+_SYSTEM = shutil.which(  # a worker of xdist has inherited a PATH that begins with the first one listed
+    "bash", path=os.pathsep.join(each for each in os.get_exec_path() if f"{os.sep}{_FIRST}" not in each)
+)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 
 
@@ -106,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
         no_containers(hiding)
     # Everything else (features, commands, the demo, scripts with ``env bash``) runs on the first bash listed.
     if listed():
-        folder = tempfile.mkdtemp(prefix="first-bash-")
+        folder = tempfile.mkdtemp(prefix=_FIRST)
         os.symlink(listed()[0], f"{folder}/bash")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"

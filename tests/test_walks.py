@@ -22,6 +22,7 @@ WALKS = (
 _TRACED = """
 import json, sys, threading
 package, output, *sys.argv[1:] = sys.argv[1:]
+sys.path[0] = package.rpartition("/")[0]  # of this checkout, also where another one is installed
 visited, importing = [], threading.local()
 def note(frame, event, argument):
     name = frame.f_code.co_filename

@@ -153,7 +153,7 @@ def inspect(script: str, as_json: bool) -> int:
 
     Of a loop script, which has no hooks, the calls of coding CLIs that its text shows; it isn't run.
 
-    Exit code 1 when a required hook (or an agent's AGENT_CLI) is missing.
+    Exit code 1 when a required hook (or an agent's AGENT_CLI) is missing, or neither a hook nor a call can be seen.
     """
     from bridge.cli._call import load
     from bridge.scripts.agent import Agent
@@ -161,7 +161,7 @@ def inspect(script: str, as_json: bool) -> int:
 
     if (facts := _of_loop_script(script)) is not None:
         print_json(facts) if as_json else write(folded("\n".join(_loop_script_lines(facts)) + "\n", sys.stdout))
-        return 0
+        return 0 if facts["calls"] else 1
     with load(script) as loaded:
         if isinstance(loaded, Provider):
             facts = _of_provider(loaded)
@@ -197,7 +197,8 @@ def _of_loop_script(name: str) -> Facts | None:
             f"{name} only calls the provider adapter that is chosen\n"
             f"  next: ralph-bridge inspect {os.path.join(os.path.dirname(name), 'NAME.sh')}, one of the adapters"
         )
-    if not found.turns or any(each.startswith(("driver_", "agent_")) for each in names):
+    hooks = names.union(*(names_in(each.script.source) for each in found.parts))
+    if any(each.startswith(("driver_", "agent_")) for each in (names if found.turns else hooks)):
         return None
     calls = [
         {"file": str(each.file), "line": each.line, "text": each.text, "cli": each.program, "turn": each.turn}
@@ -208,7 +209,11 @@ def _of_loop_script(name: str) -> Facts | None:
 
 
 def _loop_script_lines(facts: Facts) -> Iterator[str]:
-    yield f"{facts['script']}: a loop script, `ralph-bridge run --script` runs it as it is"
+    if facts["calls"]:
+        yield f"{facts['script']}: a loop script, `ralph-bridge run --script` runs it as it is"
+    else:
+        yield f"{facts['script']}: no hook and no call of a coding CLI can be seen in its text; it isn't run"
+        yield "  next: `ralph-bridge run --script`, where it is a loop; `ralph-bridge new driver` for hooks"
     for each in facts["calls"]:
         how = {True: "a turn", False: "the CLI itself", None: "a turn or not"}[each["turn"]]
         yield f"  {os.path.relpath(each['file'])}:{each['line']}  {each['text']}  ({how})"

@@ -51,7 +51,8 @@ __rb_f() {
     esac
     \builtin declare -p "$1" || __rb_t= # errexit acts in here, see the loop
     \builtin printf '\0'
-    \builtin eval "\\builtin printf '%s\\0' \"\${#$1[@]}\" \"\${!$1[@]}\" \"\${$1[@]}\""
+    # The keys are counted: ${#BASH_CMDS[@]} is the end of bash 4.0.
+    \builtin eval "\\builtin set -- \"\${!$1[@]}\"; \\builtin printf '%s\\0' \"\$#\" \"\$@\" \"\${$1[@]}\""
 }
 
 # Names, a line each: of all variables, of all functions.

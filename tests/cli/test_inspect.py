@@ -100,3 +100,20 @@ def test_it_says_whether_the_driver_can_be_used(project: Project, hook: str, lin
 def test_a_driver_that_no_program_was_held_against_says_so(project: Project, name: str, held: bool) -> None:
     assert ("not held against the program" in project.run("inspect", name).stdout) is not held
     assert json.loads(project.run("inspect", name, "--json").stdout)["held"] is held
+
+
+def test_a_script_without_hooks_is_not_run_to_see_what_it_is(project: Project) -> None:
+    """It may be a loop of a CLI that we don't know, which would begin its work."""
+    project.write("work.sh", 'for n in 1 2; do\n  touch "ran-$n"\n  somebodys-cli --do "$n"\ndone\n')
+    project.write("work.py", "open('ran-py', 'w')\n")
+    for name in ("./work.sh", "./work.py"):
+        done = project.run("inspect", name)
+        assert done.returncode == 1
+        assert "no hook and no call of a coding CLI can be seen in its text" in " ".join(done.stdout.split())
+    assert list(project.folder.rglob("ran-*")) == []
+
+
+def test_a_driver_whose_hooks_are_in_a_file_that_it_sources_is_one(project: Project) -> None:
+    project.write("common.sh", "driver_name() { echo mine; }\n")
+    project.write("mine.sh", '. "$(dirname "${BASH_SOURCE[0]}")/common.sh"\n')
+    assert json.loads(project.run("inspect", "./mine.sh", "--json").stdout)["name"] == "mine"

@@ -113,7 +113,7 @@ def test_nothing_is_left_by_other_ends(bash: str, temporary: Path) -> None:
         del shell
 
     def refused() -> None:
-        for wrong in ({"bash": "/nonexistent/bash"}, {"cwd": "/nonexistent"}, {"bash": "/etc/passwd"}):
+        for wrong in ({"bash": "/nonexistent/bash"}, {"cwd": "/proc/none"}, {"bash": "/etc/passwd"}):
             with pytest.raises(BridgeError):
                 Shell(**{"bash": bash, **wrong})  # type: ignore[arg-type]
 

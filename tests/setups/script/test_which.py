@@ -44,6 +44,7 @@ CALLS = {
     "an array in an array": 'A=(opencode run "${M[@]}")\nRUN_CMD=("${A[@]}" x)\nwhile :; do "${RUN_CMD[@]}"; done',
     "one of several by name": 'declare -A CMDS\nCMDS[c]="claude -p"\nCMD="${CMDS[$1]}"\nwhile :; do $CMD < p; done',
     "a program in a variable, behind another": 'CLI="codex"\nwhile :; do timeout 9 $ENV $CLI exec go; done',
+    "a sandbox with a name": 'while :; do docker sandbox run claude-mine -- --print "$(cat PROMPT.md)"; done',
     "gemini": 'until [ -f stop ]; do gemini -p "go on" --yolo; done',
 }
 NO_CALLS = {

@@ -196,7 +196,9 @@ class Ground(Stage):
         found += self._lost[-_TOLD:]
         if self._first is not None and self.loop.handler.pushes():
             here = self.loop.repository.kept_here(self._head)
-            found += [f"{plural(here, 'commit')} of this run stay here: no remote has taken them"] if here else []
+            one = "commit of this run stays here: no remote has taken it"
+            several = "commits of this run stay here: no remote has taken them"
+            found += [plural(here, one, several)] if here else []
         if self._moved and self._first is not None and self._branch != self._first:
             now = f"branch {self._branch} is" if self._branch else "no branch (detached HEAD) is"
             found.append(f"{now} checked out since turn {self._moved}, and not {self._first or 'what was'}")

@@ -52,13 +52,14 @@ def form_of(argv: Sequence[str], *, terminal: bool) -> Form | None:
     >>> form_of(["claude", "mcp", "list"], terminal=False), form_of(["codex", "--version"], terminal=False)
     (None, None)
     """
-    cli, at = _program(argv)
+    cli, at = program_of(argv)
     if cli is None or cli.calls is None:
         return None
     return _parsed(cli, cli.calls, argv, at, terminal=terminal)
 
 
-def _program(argv: Sequence[str]) -> tuple[Cli | None, int]:
+def program_of(argv: Sequence[str]) -> tuple[Cli | None, int]:
+    """Give the CLI that a call starts, and where its own words begin; None: it is none that we know."""
     name = os.path.basename(argv[0])
     if name not in RUNNERS:
         return find_cli(name), 1

@@ -9,7 +9,6 @@ import shutil
 from typing import TYPE_CHECKING
 
 from bridge.base.clis import known_clis
-from bridge.base.process.leftovers import SCRIPT_MARK
 from bridge.loop.setups.script.calls import RUNNERS
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ HELD = "RALPH_BRIDGE_HELD"
 """Tells a stand-in that a function waits for it, which may be killed in its place."""
 REAL = "RALPH_BRIDGE_REAL"
 """Tells the host which program a script has called by its path."""
-OURS = (HELD, REAL, SCRIPT_MARK)
+OURS = (HELD, REAL)
 _COMMAND = """\
 function command {
   case "$#$1" in 2-v) case "$2" in NAMES)

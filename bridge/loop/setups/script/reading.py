@@ -155,8 +155,8 @@ class Script(Tree):
             words = [*named, *words[1:]]
         bare = [word.strip("\"'") for word in words]
         runs = next((len(box) + 1 for name, box in BOXES.items() if tuple(bare[: len(box) + 1]) == (name, *box)), 0)
-        if bare[:2] == ["sbx", "run"]:  # a name of its own stands behind that of the CLI
-            bare = [word.partition("-")[0] or word for word in bare]
+        if runs:  # a sandbox may have a name of its own, behind that of its CLI: `claude-NAME`
+            bare = [word if _cli(word) else word.partition("-")[0] or word for word in bare]
         at, cli = next(((n, cli) for n, word in enumerate(bare) if (cli := _cli(word)) is not None), (0, None))
         boxed = bare[:2] in _BOXES
         starter = at > 0 and "-v" not in bare[:at] and os.path.basename(bare[0]) in _STARTERS

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.process import table
 from bridge.errors import BridgeError
-from bridge.loop.setups.script.calls import form_of
-from bridge.loop.setups.script.past_path import REAL, STARTERS, stand_in_names
+from bridge.loop.setups.script.calls import form_of, program_of
+from bridge.loop.setups.script.past_path import OURS, REAL, STARTERS, stand_in_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bridge.loop.setups.script.calls import Form
 
@@ -84,6 +84,25 @@ class Request(NamedTuple):
         """
         pipes = {number: fd for number, fd in self.further.items() if stat.S_ISFIFO(os.fstat(fd).st_mode)}
         return self._replace(further=pipes)
+
+    def script_environment(self) -> dict[str, str]:
+        """Give what another program of the script's would have in its place: the stand-ins still come first."""
+        return {name: value for name, value in self.env.items() if name not in OURS}
+
+    def environment(self, own: Mapping[str, str]) -> dict[str, str]:
+        """Give what the CLI would have without us: what a script, or `own`, gives it, and no stand-ins.
+
+        Args:
+            own: the environment in which the script was started.
+        """
+        bin_ = os.path.dirname(self.argv[0])
+        given = self.script_environment()
+        if "PATH" in given:
+            given["PATH"] = without(given["PATH"], bin_)
+        if given.get("BASH_ENV", "").startswith(f"{os.path.dirname(bin_)}/"):  # for the script alone
+            del given["BASH_ENV"]
+            given |= {name: own[name] for name in ("BASH_ENV",) if name in own}
+        return given
 
     def inherited(self) -> None:
         """Make a child that is about to be executed inherit what the stand-in has inherited."""
@@ -303,11 +322,19 @@ class Server:
             if program is None:
                 connection.sendall(b"s 127\n")
             else:
-                connection.sendall(b"x " + os.fsencode(program) + b"\n")
+                connection.sendall(b"x " + b"\0".join(map(os.fsencode, (program, *self._changes(request)))) + b"\n")
             return None
         with self._lock:
             self._count += 1
             return Call(connection, request, form, program, self._count)
+
+    def _changes(self, request: Request) -> Iterator[str]:
+        """The variables that another program in the place of a stand-in is to have otherwise, or not at all."""
+        is_cli = program_of(request.argv)[0] is not None  # what else `npx` runs may call one
+        given = request.environment(self._env) if is_cli else request.script_environment()
+        for name in request.env.keys() | given.keys():
+            if request.env.get(name) != given.get(name):
+                yield f"{name}={given[name]}" if name in given else name
 
 
 def _peer(connection: socket.socket) -> int:

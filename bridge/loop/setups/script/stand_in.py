@@ -6,7 +6,8 @@ call of the script's, so it imports nothing but what the interpreter brings alon
 It sends 8 bytes with the length of what follows, its descriptors beside them; then, with a NUL behind each: their
 numbers, its umask and its niceness, the signals that it ignores, the working folder, the number of words, the
 words, the environment. Later a byte for each signal that it gets. It is told ``x PATH`` (run that program in my
-place) or ``s STATUS``.
+place; behind a NUL each, ``NAME=VALUE`` and ``NAME`` of variables that it is to have, and not to have) or
+``s STATUS``.
 """
 
 from _signal import (
@@ -41,7 +42,6 @@ _IGNORED_BY_PYTHON = (SIGPIPE, SIGXFSZ)
 _MOST_DESCRIPTORS = 60
 _HELD = "RALPH_BRIDGE_HELD"
 """Set where a function of bash has started it, which waits for it in the place of a script's job."""
-_OURS = (_HELD, "RALPH_BRIDGE_REAL")
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
     what, _, value = told[:-1].partition(b" ")
     if what == b"x":
         host.close()
-        _become(value)
+        _become(*value.split(b"\0"))
     _end(int(value))
 
 
@@ -147,11 +147,14 @@ def _pass_signals_on(host: socket) -> None:
             handle(each, pass_on)
 
 
-def _become(program: bytes) -> None:
-    for each in _IGNORED_BY_PYTHON:
-        handle(each, SIG_DFL)
-    for name in _OURS:
-        os.environ.pop(name, None)
+def _become(program: bytes, *variables: bytes) -> None:
+    for number in _IGNORED_BY_PYTHON:
+        handle(number, SIG_DFL)
+    for each in variables:
+        name, equals, value = each.partition(b"=")
+        os.environb.pop(name, None)
+        if equals:
+            os.environb[name] = value
     try:
         os.execv(program, [program, *map(os.fsencode, sys.argv[1:])])  # noqa: S606
     except OSError as error:

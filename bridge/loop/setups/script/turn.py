@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import descriptor, open_file
 from bridge.base.process.argv import check_sizes, os_arguments
-from bridge.base.process.leftovers import MARK
+from bridge.base.process.leftovers import MARK, SCRIPT_MARK
 from bridge.base.process.program import Program
 from bridge.errors import ConfigurationError, ProgramNotFound, ProgramNotStarted
 from bridge.loop.setups.script.call_input import CHUNK, feed, lent, position_of, read_all
 from bridge.loop.setups.script.call_output import Relay, asked_for_events, text_of
-from bridge.loop.setups.script.past_path import OURS
-from bridge.loop.setups.script.server import without
 from bridge.loop.turn.language_model import with_model
 from bridge.loop.turn.logs import TurnLog
 from bridge.loop.turn.tool import Command, Notice, RunProgress, first_line, not_started, stderr_tail
@@ -203,15 +201,8 @@ class Running:
         """Say what is started, with which environment, where, and what has to stand meanwhile."""
         request, settings = self.call.request, self.settings
         project = os.fspath(settings.project)
-        env = {**request.env, MARK: project, **self._exports()}
-        env["PATH"] = without(env.get("PATH", os.defpath), os.path.dirname(request.argv[0]))
-        for name in OURS:
-            env.pop(name, None)
-        ours = os.path.dirname(os.path.dirname(request.argv[0]))
-        if env.get("BASH_ENV", "").startswith(f"{ours}/"):  # for the script alone
-            del env["BASH_ENV"]
-            if (own := settings.environment.get("BASH_ENV")) is not None:
-                env["BASH_ENV"] = own
+        env = {"PATH": os.defpath, **request.environment(settings.environment), MARK: project, **self._exports()}
+        env.pop(SCRIPT_MARK, None)
         cwd = request.cwd or project
         check_sizes(argv, env)
         if settings.box is None:
