@@ -179,7 +179,7 @@ class Session:
             ConfigurationError, ValueNotAccepted: no text, or no time limit.
         """
         _bytes(command, "run")
-        seconds(timeout)
+        timeout = seconds(timeout)
         self._ensure_usable()
         refuse_incomplete(self.adapter, command)
         exchange, folder = self._exchange, self._program.folder
@@ -206,7 +206,7 @@ class Session:
         Raises:
             SessionBusy: there is none to wait for.
         """
-        seconds(timeout)
+        timeout = seconds(timeout)
         if not self.busy:
             raise SessionBusy("no command is running\n  next: run one")
         return self._complete(timeout, interrupt=interrupt)

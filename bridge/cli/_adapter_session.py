@@ -28,9 +28,8 @@ def repl_on_terminal(name: str, cwd: str) -> int:
     env = {**os.environ, "RALPH_BRIDGE_PERSON": "1"}  # who wants start-up files and history
     adapter = Adapter.load(name)
     warn(adapter.problems)
-    with adapter.start(
-        cwd=os.path.abspath(cwd), env=env, columns=size.columns, rows=size.lines, probe=False
-    ) as session:
+    columns, rows = size.columns or None, size.lines or None  # 0 where the terminal doesn't know
+    with adapter.start(cwd=os.path.abspath(cwd), env=env, columns=columns, rows=rows, probe=False) as session:
         sys.stdout.flush()
         status = session.interact(sys.stdin.fileno(), sys.stdout.fileno())
     return 0 if status in (0, None) else 1

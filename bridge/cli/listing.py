@@ -182,10 +182,12 @@ def _of_loop_script(name: str) -> Facts | None:
 
     Raises:
         ConfigurationError: it is the registry of provider adapters.
+        ScriptInvalid: it calls nothing, and is for another interpreter.
     """
     from bridge.errors import ConfigurationError
     from bridge.loop.setups.script.which import LoopScript
     from bridge.scripts.contract.scripts import chooses_provider, kind_of_file, names_in
+    from bridge.shell.script import check
 
     path = Path(os.path.abspath(name))
     if not path.is_file() or not os.access(path, os.R_OK):
@@ -200,6 +202,8 @@ def _of_loop_script(name: str) -> Facts | None:
     hooks = names.union(*(names_in(each.script.source) for each in found.parts))
     if any(each.startswith(("driver_", "agent_")) for each in (names if found.turns else hooks)):
         return None
+    if not found.calls:
+        check(name)
     calls = [
         {"file": str(each.file), "line": each.line, "text": each.text, "cli": each.program, "turn": each.turn}
         for each in found.calls

@@ -262,7 +262,7 @@ def test_nor_where_the_loop_was_killed(project: Path, name: str) -> None:
 def test_a_project_is_refused_until_somebody_has_looked(project: Path) -> None:
     _killed(project, "echo evil > .envrc")
     known = Project(project)
-    (project / "own.sh").write_text(f"touch {project}/was-run\n")
+    (project / "own.sh").write_text(f"driver_name() {{ :; }}\ntouch {project}/was-run\n")
     calls = (("call", "own.sh", "driver_name"), ("inspect", "own.sh"), ("session-id", "own.sh", "x"))
     for words in (("doctor",), ("status",), ("report",), ("call", "claude-code", "driver_name"), *calls):
         done = known.run(*words)
