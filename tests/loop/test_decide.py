@@ -15,7 +15,6 @@ from bridge.loop.engine.plan import Plan, parse_plan
 from bridge.loop.engine.policy import Decision, Limits, Moment, PlanPolicy, Verdict
 from bridge.loop.engine.state import LoopState
 from bridge.scripts.session_id import is_dead_session
-from bridge.scripts.stream.analysis.model import Limit
 
 OPEN = Plan(1, 3, "two")
 DONE = Plan(3, 3, None)
@@ -178,16 +177,6 @@ def test_a_claim_beside_open_tasks_says_how_many() -> None:
         assert decision.detail.endswith(", but 2 of 3 tasks are open")
     _, decision = decide(LoopState(), Outcome(promised=True), Limits())
     assert "open" not in decision.detail
-
-
-def test_a_limit_that_a_cli_prints_before_it_hangs_is_waited_out() -> None:
-    limit = Limit("usage", text="Monthly usage limit reached")
-    hung = Outcome(status=-15, timed_out=True, said=False, limit=limit, error=limit.text)
-    state, decision = decide(LoopState(), hung, Limits())
-    assert (state.iteration, decision.reason) == (0, "api_limit")
-    at_work = replace(hung, said=True)
-    state, decision = decide(LoopState(), at_work, Limits())
-    assert (state.iteration, decision.reason) == (1, "retry")
 
 
 def test_a_turn_that_hung_before_its_first_word_says_what_it_printed() -> None:

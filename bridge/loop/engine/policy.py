@@ -153,8 +153,7 @@ class PlanPolicy(Generic[S, P]):
     def decide(self, state: S, outcome: P, at: Moment) -> tuple[S, Decision]:
         failure = outcome.failure
         session = session_after(state, outcome)
-        # What was cut off at work may have printed anything; what had said nothing yet was waiting for the limit.
-        if failure is not None and outcome.limit is not None and (not outcome.timed_out or outcome.said is False):
+        if failure is not None and outcome.limit is not None and not outcome.timed_out:
             after = replace(state, limits=state.limits + 1, session_id=session)
             return after, at.believes(plan_done(outcome.plan)) or self._limited(after, outcome, at)
         after = replace(
