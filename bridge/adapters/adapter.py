@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from bridge.adapters.registry import find_entry
 from bridge.base.log import logger
-from bridge.base.options import check_options, seconds
+from bridge.base.options import at_most, check_options, seconds
 from bridge.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import timedelta
 
     from bridge.adapters.registry import LoadedAdapter
     from bridge.adapters.schema import AdapterProblem
@@ -121,10 +122,10 @@ class Adapter:
         env: Mapping[str, str] | None = None,
         columns: int | None = None,
         rows: int | None = None,
-        ready_timeout: float = 30.0,
+        ready_timeout: float | timedelta | None = 30.0,
         output_limit: int = 32 * 1024 * 1024,
         listener: Callable[[bytes], None] | None = None,
-        idle_timeout: float | None = None,
+        idle_timeout: float | timedelta | None = None,
         probe: bool = True,
     ) -> Session:
         """Start the program, wait for its first prompt, and run the adapter's probe.
@@ -162,8 +163,6 @@ class Adapter:
         for name, size in (("columns", columns), ("rows", rows)):
             if size is not None and not 0 < size < 1 << 16:
                 raise ConfigurationError(f"start: {name} is {size}, expected a number from 1 to 65535")
-        seconds(ready_timeout, "ready_timeout")
-        seconds(idle_timeout, "idle_timeout")
         for problem in self.problems:
             if problem.at_run_time:
                 logger().warning("%s", problem.text())
@@ -172,10 +171,10 @@ class Adapter:
             env=env,
             columns=columns,
             rows=rows,
-            ready_timeout=ready_timeout,
+            ready_timeout=at_most(ready_timeout, "ready_timeout"),
             output_limit=output_limit,
             listener=listener,
-            idle_timeout=idle_timeout,
+            idle_timeout=seconds(idle_timeout, "idle_timeout"),
             probe=probe,
         )
         return Session(self.definition, self._entry.script, options)

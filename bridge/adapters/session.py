@@ -16,7 +16,7 @@ from bridge.adapters.modes import mode_named
 from bridge.adapters.patterns import compiled
 from bridge.adapters.payload import cd_command, delivery, first_line, line_limit, refuse_incomplete, refuse_long
 from bridge.adapters.program import ProgramRun
-from bridge.base.options import check_options, seconds
+from bridge.base.options import at_most, check_options, seconds
 from bridge.errors import (
     AdapterNotReady,
     BridgeError,
@@ -28,6 +28,7 @@ from bridge.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import timedelta
 
     from bridge.adapters.integration import Script
     from bridge.adapters.program import StartOptions
@@ -160,7 +161,7 @@ class Session:
     # commands
 
     @_alone
-    def run(self, command: str, *, timeout: float | None = 60.0, interrupt: bool = True) -> Result:
+    def run(self, command: str, *, timeout: float | timedelta | None = 60.0, interrupt: bool = True) -> Result:
         """Run one command, of one line or several, and wait for the prompt after it.
 
         Args:
@@ -200,7 +201,7 @@ class Session:
         return result
 
     @_alone
-    def wait(self, timeout: float | None = 60.0, *, interrupt: bool = False) -> Result:
+    def wait(self, timeout: float | timedelta | None = 60.0, *, interrupt: bool = False) -> Result:
         """Wait for the command that is running (one that timed out, or asked for input).
 
         Raises:
@@ -272,7 +273,7 @@ class Session:
         self._channel.send(text if isinstance(text, bytes) else _bytes(text, "send"))
 
     @_alone
-    def interrupt(self, *, timeout: float = _GRACE) -> bool:
+    def interrupt(self, *, timeout: float | timedelta | None = _GRACE) -> bool:
         """Press the interrupt key; whether the program is at its prompt within `timeout` seconds.
 
         Raises:
@@ -283,7 +284,7 @@ class Session:
                 f"adapter {self.adapter.name} has no interrupt key (signals.interrupt is null)\n"
                 "  next: close the session"
             )
-        return self._exchange.interrupt(timeout)
+        return self._exchange.interrupt(at_most(timeout))
 
     @_alone
     def eof(self) -> None:
@@ -295,11 +296,11 @@ class Session:
             self.send(self.adapter.signals.eof)
 
     @_alone
-    def suspend(self, *, timeout: float = _GRACE) -> bool:
+    def suspend(self, *, timeout: float | timedelta | None = _GRACE) -> bool:
         """Press the suspend key; whether the program is at its prompt within `timeout` seconds."""
         if not self.adapter.signals.suspend:
             raise ConfigurationError(f"adapter {self.adapter.name} has no suspend key (signals.suspend is null)")
-        return self._exchange.press(self.adapter.signals.suspend, timeout)
+        return self._exchange.press(self.adapter.signals.suspend, at_most(timeout))
 
     @property
     def mode(self) -> str | None:
@@ -312,7 +313,7 @@ class Session:
         return self._channel.mode.level
 
     @_alone
-    def enter(self, mode: str, *, timeout: float = _GRACE) -> bool:
+    def enter(self, mode: str, *, timeout: float | timedelta | None = _GRACE) -> bool:
         """Press the key that enters a mode; whether its prompt is there within `timeout` seconds.
 
         Raises:
@@ -327,21 +328,21 @@ class Session:
                 f"adapter {self.adapter.name} {problem} {mode!r}\n  modes with an enter_key: {names}"
             )
         self._channel.settle()
-        return self._exchange.switch(found.enter_key, mode, timeout)
+        return self._exchange.switch(found.enter_key, mode, at_most(timeout))
 
     @_alone
-    def leave(self, *, timeout: float = _GRACE) -> bool:
+    def leave(self, *, timeout: float | timedelta | None = _GRACE) -> bool:
         """Leave the current mode by its `exit_key` or its exit commands, nested modes one after the other.
 
         Whether the program is in its default mode in the end; `timeout` are the seconds for each step.
         """
         self._ensure_usable()
-        return self._exchange.leave_modes(timeout)
+        return self._exchange.leave_modes(at_most(timeout))
 
     @_alone
-    def collect(self, seconds: float) -> str:
+    def collect(self, seconds: float | timedelta | None) -> str:
         """Output that belongs to no command and comes within `seconds`."""
-        return self._exchange.collect(seconds)
+        return self._exchange.collect(at_most(seconds, "seconds"))
 
     def interact(self, keyboard: int, screen: int) -> int | None:
         """Hand the program to the user's terminal until it ends; its exit status.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import select
 import signal
@@ -92,7 +93,7 @@ class Terminal:
         return data
 
     def _wait(self, timeout: float | None) -> None:
-        limit = None if timeout is None else max(timeout, 0.0)
+        limit = None if timeout in (None, math.inf) else max(timeout, 0.0)
         if self._end.fd < 0:
             limit = _TICK if limit is None else min(limit, _TICK)
         # Rounded up: poll takes whole milliseconds, and 0 would make a loop of it.

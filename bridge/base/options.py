@@ -107,3 +107,9 @@ def seconds(timeout: float | timedelta | None, name: str = "timeout") -> float |
         what = f"{name} is {timeout!r:.60} ({type(timeout).__name__})"
         raise ValueNotAccepted(f"{what}, expected seconds (0 or more), a timedelta, or None for no limit")
     return timeout
+
+
+def at_most(timeout: float | timedelta | None, name: str = "timeout") -> float:
+    """As :func:`seconds`; no limit is infinity, for who counts with it."""
+    found = seconds(timeout, name)
+    return math.inf if found is None else found

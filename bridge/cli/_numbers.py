@@ -17,3 +17,6 @@ class Number(click.FloatRange):
             least = "" if self.min is None else f", {'more than' if self.min_open else 'at least'} {self.min:g}"
             self.fail(f"{number:g} is not a finite number; expected one{least}", param, ctx)
         return number
+
+
+ABOVE_ZERO = Number(0, min_open=True)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bridge.base.wording import tame
 from bridge.cli._help import completes
-from bridge.cli._numbers import Number
+from bridge.cli._numbers import ABOVE_ZERO, Number
 from bridge.cli._terminal import say
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import VARIABLES
@@ -171,11 +171,10 @@ def taken_filters(given: dict[str, Any]) -> Filters:
     return Filters(**{each.name: given.pop(each.name) for each in fields(Filters)})
 
 
-_above_zero = Number(0, min_open=True)
 resumed_watch_options = each_option(
     click.option("--watch", is_flag=True,
                  help="Wait for the checks of a pull request; what fails is given to a turn."),
-    click.option("--watch-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
+    click.option("--watch-minutes", type=ABOVE_ZERO, metavar="MINUTES", default=60, show_default=True,
                  help="That is waited after each push."),
     click.option("--fix-rounds", type=click.IntRange(0), metavar="N", default=2, show_default=True,
                  help="Turns that what came back from GitHub may take, for each pull request."),

@@ -15,7 +15,7 @@ from bridge.base.wording import plural
 from bridge.cli._adapter_files import entries_to_test, is_unread, named_files, report_registry, warn
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
-from bridge.cli._numbers import Number
+from bridge.cli._numbers import ABOVE_ZERO
 from bridge.cli._output_file import check_target, write_output
 from bridge.cli._terminal import Style, print_json, say_all, write
 from bridge.errors import ConfigurationError, ProgramNotFound
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
     from bridge.adapters.results import Result
     from bridge.adapters.schema import AdapterProblem
 
-_seconds = Number(min=0, min_open=True)
 _files = click.argument("files", nargs=-1, metavar="[ADAPTER]...", shell_complete=completes("ADAPTER"))
 _name = click.argument("name", metavar="ADAPTER", shell_complete=completes("ADAPTER"))
-_ready_timeout = click.option("--ready-timeout", type=_seconds, metavar="SECONDS", default=30, show_default=True,
+_ready_timeout = click.option("--ready-timeout", type=ABOVE_ZERO, metavar="SECONDS", default=30, show_default=True,
                               help="Time limit for the first prompt, in seconds.")  # fmt: skip
 _cwd = click.option("--cwd", type=click.Path(exists=True, file_okay=False), default=".",
                     help="The program's working folder.")  # fmt: skip
 
 
 def _timeout(seconds: float) -> Callable[[Any], Any]:
-    return click.option("--timeout", type=_seconds, metavar="SECONDS", default=seconds, show_default=True,
+    return click.option("--timeout", type=ABOVE_ZERO, metavar="SECONDS", default=seconds, show_default=True,
                         help="Time limit for each command, in seconds.")  # fmt: skip
 
 

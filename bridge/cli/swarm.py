@@ -13,7 +13,7 @@ import click
 from bridge.base.files import confine
 from bridge.cli._failures import guarded
 from bridge.cli._help import Group, completes, json_option
-from bridge.cli._numbers import Number
+from bridge.cli._numbers import ABOVE_ZERO
 from bridge.cli._options import (
     WATCHES,
     caps_options,
@@ -94,7 +94,6 @@ hub_option = click.option(
 jobs_option = click.option(
     "-j", "--jobs", type=click.IntRange(1), metavar="N", help="So many at once.  [default: 2]"
 )
-_above_zero = Number(0, min_open=True)
 summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 
 
@@ -108,7 +107,7 @@ summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the sum
 @write_back_option
 @click.option("--by", type=click.Choice(["box", "heading"]), default="box", help="What of the plan is one task.")
 @click.option("--check", metavar="COMMAND", help="Has to succeed before a merge is committed, such as 'make test'.")
-@click.option("--check-minutes", type=_above_zero, metavar="MINUTES", default=60, show_default=True,
+@click.option("--check-minutes", type=ABOVE_ZERO, metavar="MINUTES", default=60, show_default=True,
               help="That the check may take.")  # fmt: skip
 @click.option("--into", metavar="BRANCH", help="Move BRANCH forward to the result at the end; see --pull-requests.")
 @click.option("--pull-requests", is_flag=True,
@@ -121,7 +120,7 @@ summary_option = click.option("-q", "--quiet", is_flag=True, help="Print the sum
 @click.option("--tidy", is_flag=True, help="Remove a task's work tree once all of it is merged.")
 @click.option("--trees", metavar="DIR", shell_complete=completes("DIR"),
               help="Make the work trees below DIR.  [default: $XDG_STATE_HOME/ralph-bridge]")  # fmt: skip
-@click.option("--task-minutes", type=_above_zero, metavar="MINUTES", help="That a task may take.")
+@click.option("--task-minutes", type=ABOVE_ZERO, metavar="MINUTES", help="That a task may take.")
 @caps_options
 @executor_option
 @insecure_option

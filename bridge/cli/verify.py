@@ -16,7 +16,7 @@ from bridge.base.resources import likely
 from bridge.base.wording import duration, plural
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
-from bridge.cli._numbers import Number
+from bridge.cli._numbers import ABOVE_ZERO
 from bridge.cli._output_file import check_target
 from bridge.cli._terminal import Style, in_job, message, say, steer, write
 from bridge.cli.explain import matching
@@ -89,7 +89,7 @@ def _named(script: str) -> str:
               "for pre-commit.")  # fmt: skip
 @click.option("--features", is_flag=True,
               help="Run the Gherkin scenarios instead of the checks (needs ralph-bridge[features]).")  # fmt: skip
-@click.option("--timeout", type=Number(min=0, min_open=True), metavar="S",
+@click.option("--timeout", type=ABOVE_ZERO, metavar="S",
               help="Time limit for one script, in seconds.  [default: 30, 120 while calls come back]")  # fmt: skip
 @click.option("--no-progress", is_flag=True, help="Show no progress on stderr.")
 @click.option("-q", "--quiet", is_flag=True, help="Show findings only.")

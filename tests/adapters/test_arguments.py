@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge import Adapter
 from bridge.errors import BridgeError, ConfigurationError, SessionBusy
+from tests.examples import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.adapters.conftest import Start
 
@@ -53,6 +56,9 @@ def test_wrong_arguments_leave_the_session_as_it_was(start: Start) -> None:
         lambda: session.send(3),
         lambda: session.send("\ud800"),
         lambda: session.cd(3),
+        lambda: session.interrupt(timeout="2"),
+        lambda: session.suspend(timeout=-1),
+        lambda: session.collect("1"),
     )
     for refused in calls:
         with pytest.raises(BridgeError, match=r"expected|half of a character"):
@@ -60,13 +66,21 @@ def test_wrong_arguments_leave_the_session_as_it_was(start: Start) -> None:
         assert session.run("echo it goes on").output == "it goes on"
 
 
-def test_a_second_thread_is_told_that_the_first_waits(start: Start) -> None:
-    session = start("bash")
+def test_a_time_may_be_a_timedelta_and_without_limit(start: Start) -> None:
+    session = start("bash", ready_timeout=timedelta(seconds=20), idle_timeout=timedelta(hours=1))
+    assert session.run("echo 1", timeout=timedelta(seconds=20)).output == "1"
+    assert session.interrupt(timeout=timedelta(seconds=20))
+    assert session.collect(timedelta(milliseconds=1)) == ""
+    for unlimited in (None, math.inf):
+        assert start("bash", ready_timeout=unlimited).run("echo 2", timeout=unlimited).output == "2"
+
+
+def test_a_second_thread_is_told_that_the_first_waits(start: Start, tmp_path: Path) -> None:
+    session = start("bash", cwd=tmp_path)
     found: list[str] = []
-    first = threading.Thread(target=lambda: found.append(session.run("read -r word; echo $word").output))
+    first = threading.Thread(target=lambda: found.append(session.run(": > runs; read -r word; echo $word").output))
     first.start()
-    while not session.busy:
-        time.sleep(0.01)
+    until((tmp_path / "runs").exists)
     for second in (lambda: session.run("echo b"), session.interrupt, session.wait):
         with pytest.raises(SessionBusy, match="another thread waits for bash"):
             second()

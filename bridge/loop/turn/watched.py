@@ -46,7 +46,8 @@ class Watched:
         self._every = max(min(every, self._watch.tick), 0.01)
         self._over: Over | None = None
         self._timed_out = False
-        self._in_time: bool | None = None  # it had answered when its time was up
+        self._in_time: bool | None = None
+        """It had answered when its time was up: half an answer that it tells at TERM looks like a whole one."""
 
     def lines(self) -> Generator[bytes, None, None]:
         """Give the lines that it prints, and an empty one behind each look at it."""
@@ -71,9 +72,7 @@ class Watched:
         return not self._analyzer.prints_events and self._rest.look()
 
     def _taken(self, line: bytes) -> Generator[bytes, None, None]:
-        if (
-            self._program.out_of_time and self._in_time is None
-        ):  # half an answer, told at TERM, looks like a whole one
+        if self._program.out_of_time and self._in_time is None:
             self._in_time = self._analyzer.answered()
         if not line and is_whole(rest := self._program.unfinished()):  # a result without a newline behind it
             self._program.taken()
