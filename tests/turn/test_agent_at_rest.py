@@ -28,7 +28,7 @@ agent_format_display() { cat; }
 @pytest.mark.parametrize(
     ("program", "end"),
     [
-        ("echo 'All is done.'; sleep 60", AgentEnd(0)),
+        ("echo 'All is done.'; exec sleep 60", AgentEnd(0)),
         ("echo 'I begin.'; sleep 0.1; bash -c 'echo a tool at work; sleep 60; true'", None),
     ],
 )
