@@ -68,6 +68,17 @@ class Terminal:
             assert self._read(end), f"{words} never came:\n{self.text}"
         return self.text
 
+    def press_until(self, keys: bytes, *words: str) -> str:
+        """Press keys, again each second, until these are on the screen: who has just drawn it may hear none."""
+        end = time.monotonic() + PATIENCE
+        pressed = 0.0
+        while not all(re.search(each, self.text) for each in words):
+            if time.monotonic() - pressed > 1.0:
+                self.press(keys)
+                pressed = time.monotonic()
+            assert self._read(end), f"{words} never came:\n{self.text}"
+        return self.text
+
     def ended(self) -> int:
         """Wait for the program's end; return its exit status."""
         end = time.monotonic() + PATIENCE

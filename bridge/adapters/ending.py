@@ -194,8 +194,10 @@ class EndDetector:
 
     def _unannounced(self, seen: Situation) -> Ending | NotYet:
         """A line editor reads unannounced: the command asks, or the announcements were switched off."""
-        if not (self._echoed and _at_editor(seen)) or self._editor is False:
+        if not self._echoed or self._editor is False:
             return NotYet()
+        if not _at_editor(seen):  # nothing need come when it begins to read
+            return NotYet(recheck_delay(seen.quiet))
         return _when_quiet(Ending("input", self._end), _LONG_CONFIRM, seen)
 
     def _confirmation(self, seen: Situation) -> float:

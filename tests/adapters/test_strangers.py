@@ -153,6 +153,17 @@ def test_a_program_on_its_way_to_its_read_is_looked_at_again_soon() -> None:
     assert decision.seconds < 0.01
 
 
+def test_a_line_editor_that_takes_over_without_a_word_is_seen_soon() -> None:
+    detector = EndDetector(0, PromptRules(osc=True, settle=0.05))
+    detector.feed(b"1\r\n> ", [])
+    decision = detector.decide(Situation(COOKED, 0.001, raw_prompt=True))
+    assert isinstance(decision, NotYet)
+    assert decision.seconds is not None
+    at_editor = Situation(TtyState(canonical=False, echo=False, own=True), 5.0, raw_prompt=True)
+    assert isinstance(ending := detector.decide(at_editor), Ending)
+    assert ending.by == "input"
+
+
 def test_a_program_that_computes_is_at_no_prompt_however_long_that_takes() -> None:
     detector = EndDetector(0, PromptRules(primary="^> $", settle=0.05))
     detector.feed(b"1\r\n> ", [])

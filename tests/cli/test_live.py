@@ -55,8 +55,7 @@ def test_turns_text_log_and_diff_of_every_setup(kind: str, started: Start, make_
         turns = (r"\n 1 +\d\d:\d\d:\d\d .* success", r"\n 2 .* running", r"at work · turn 2 for")
         totals = (f"project · {kind}", "1 turn", "tokens")
         terminal.until(r"First words\. And more\.", *turns, *totals, "q Quit")
-        terminal.press(UP + b"l")
-        terminal.until(r"turn 1: \S+", r"The first turn\.")
+        terminal.press_until(UP + b"l", r"turn 1: \S+", r"The first turn\.")
         terminal.press(b"d")
         terminal.until(r"\n\+new|new\.txt +\| +1 \+")
         loops.let_go()
@@ -119,8 +118,7 @@ def test_all_loops_of_this_machine(tmp_path: Path, started: Start, stack: ExitSt
     assert [line.split(" · ")[0] for line in lines] == [str(loops.path) for loops in two]
     with _watch(two[0], "--all") as terminal:
         terminal.until("2 loops", r"plain/project +plain +1 .* at work", r"wiggum/project +wiggum +1 .* at work")
-        terminal.press(ENTER)
-        terminal.until("project · plain", "First words", "esc All loops")
+        terminal.press_until(ENTER, "project · plain", "First words", "esc All loops")
         terminal.press(ESCAPE)
         terminal.until("2 loops")
         two[1].let_go()
