@@ -219,8 +219,8 @@ def test_what_agents_leave_running_is_found_by_its_mark(project: Project) -> Non
         assert agent.stdout is not None
         child = int(agent.stdout.readline())
         end = time.monotonic() + 20
-        while len(leftovers.marked(project.path)) < 2 and time.monotonic() < end:
-            pass  # in the middle of its exec, a process shows no environment
+        while table.command_of(child) != "sleep 60" and time.monotonic() < end:
+            pass  # in the middle of its exec, which it hasn't behind it before, a process shows no environment
         assert leftovers.marked(project.path) == sorted([agent.pid, child])
         os.kill(child, 9)
     assert leftovers.marked(project.path) == []
