@@ -68,6 +68,12 @@ class Terminal:
             assert self._read(end), f"{words} never came:\n{self.text}"
         return self.text
 
+    def until_raw(self, data: bytes) -> None:
+        """Wait until the program has written these bytes."""
+        end = time.monotonic() + PATIENCE
+        while data not in self.raw:
+            assert self._read(end), f"{data!r} never came:\n{self.text}"
+
     def press_until(self, keys: bytes, *words: str) -> str:
         """Press keys, again each second, until these are on the screen: who has just drawn it may hear none."""
         end = time.monotonic() + PATIENCE

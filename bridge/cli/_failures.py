@@ -29,6 +29,9 @@ _LACKS = frozenset(
 )
 """What the machine lacks, wherever that was noticed."""
 
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""What ends a command in order, as Ctrl-C does, where the caller has it not ignored."""
+
 
 def exit_code(run: Callable[[], int]) -> int:
     """What `run` returns, or the code of the failure that ended it."""
@@ -61,11 +64,7 @@ def guarded(message: str = "interrupted: the CLI and everything it had started w
     def leave(number: int, _frame: Any) -> None:
         raise SystemExit(128 + number)
 
-    caught = [
-        each
-        for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-        if signal.getsignal(each) is not signal.SIG_IGN
-    ]
+    caught = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN]
     before = {number: signal.signal(number, leave) for number in caught}
     try:
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +16,7 @@ from textual.widgets import DataTable, Footer, RichLog, Static, TabbedContent, T
 
 from bridge.base import timestamps
 from bridge.base.wording import duration, plural, tame, usd
+from bridge.cli._failures import ENDING
 from bridge.cli.status import standing, why_waiting
 from bridge.errors import BridgeError
 from bridge.loop.report import run_facts
@@ -218,7 +221,13 @@ class LiveView(App[None]):
         super().__init__(ansi_color=True)  # the terminal's own colours, light or dark; with NO_COLOR none
         self._shown_loop = loop
         self._interval = interval
-        self.interrupted = False
+        self.ended_by: int | None = None
+
+    def on_load(self) -> None:
+        """Take signals as messages: raised in the middle of a frame, one would leave the terminal as it is then."""
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, self._end, number)
 
     def on_mount(self) -> None:
         self.theme = "ansi-dark"
@@ -230,7 +239,10 @@ class LiveView(App[None]):
 
     def action_interrupt(self) -> None:
         """End the watching, as Ctrl-C does everywhere."""
-        self.interrupted = True
+        self._end(signal.SIGINT)
+
+    def _end(self, number: int) -> None:
+        self.ended_by = number
         self.exit()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -81,8 +82,10 @@ def _view(loop: LoopPlace | None, interval: float) -> int:
 
     view = LiveView(loop, interval)
     view.run()
-    if view.interrupted:
+    if view.ended_by == signal.SIGINT:
         raise KeyboardInterrupt
+    if view.ended_by:
+        raise SystemExit(128 + view.ended_by)
     return view.return_code or 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,6 +103,20 @@ def test_without_colour_nothing_is_coloured_and_the_chosen_turn_is_seen(
         assert b"\x1b[?1049l" in terminal.raw, "the terminal is as it was"
     loops.let_go()
     loop.communicate(timeout=60)
+
+
+def test_a_signal_in_the_middle_of_a_frame_leaves_the_terminal_as_it_was(
+    make_project: MakeProject,
+) -> None:
+    loops = make_project("plain")
+    for moment in range(12):
+        with _watch(loops, "--all") as terminal:
+            terminal.until_raw(b"\x1b[?1049h")
+            time.sleep(moment * 0.03)
+            terminal.process.kill((signal.SIGTERM, signal.SIGQUIT)[moment % 2])
+            assert terminal.ended() == (143, 131)[moment % 2]
+            assert b"\x1b[?1049l" in terminal.raw
+            assert "Traceback" not in terminal.text
 
 
 def test_all_loops_of_this_machine(tmp_path: Path, started: Start, stack: ExitStack) -> None:
