@@ -263,6 +263,31 @@ def test_what_is_more_than_assignments_is_a_problem_with_its_line(text: str) -> 
     assert read.found["C"].value == "2"  # which may be so, as far as anybody can tell
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        '"${EMPTY+"\\a"}${UNSET:=x}"',  # versions of bash differ over the first
+        "$(id)${UNSET:=x}",
+        "$(id)${EMPTY:-${UNSET=x}}",
+        "$((UNSET=5))",
+        "$((UNSET+=5))",
+        "$((UNSET++))",
+        "$((UNSET<<=1))",
+        "${HOME%${UNSET:=x}}",
+    ],
+)
+@pytest.mark.parametrize("statement", ["A={}", "A=({})", "declare -i A={}", "A[0]={}", ": {}"])
+def test_what_an_unknown_value_sets_on_the_way_is_set_or_unknown(word: str, statement: str) -> None:
+    read = read_assignments(f"B=1\n{statement.format(word)}\nC=${{UNSET-unset}}\n", ENV)
+    assert read.found["C"].why or (read.found["C"].value == "x" and "${UNSET" in word)
+    assert read.found["B"].value == "1"
+
+
+def test_what_an_unknown_value_cannot_have_set_stays_as_it_is() -> None:
+    read = read_assignments("N=5\nA=$((N*60))$((N==1))${B:=x}$(id)${N:=7}${C:-$(id)}\nT=$N$B\n", ENV)
+    assert [read.found[name].value for name in "NBT"] == ["5", "x", "5x"]
+
+
 def test_what_may_run_or_not_takes_nothing_back() -> None:
     read = read_assignments("A=docker\nif x; then\n  A=none\n  B=podman\nfi\n", ENV)
     assert (read.found["A"].value, read.found["B"].value) == ("docker", "podman")

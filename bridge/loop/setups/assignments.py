@@ -32,6 +32,8 @@ _ASSIGNS_SOMEWHERE = lazy(r"(?:^|[\s;&|({])([A-Za-z_]\w*)(?:\[[^]\s]*\])?\+?=(\S
 _TILDE = lazy(r"(^|:)~([^/:]*)(?=([/:]?))")
 _USER = lazy(r"[\w.+-]+")
 _NAME = lazy(r"[A-Za-z_]\w*", re.ASCII)
+_SETS = lazy(r"\+\+|--|(?:[^=!<>]|<<|>>)=(?!=)")
+"""In what only bash understands: it may set a name."""
 _BRACES = lazy(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
 _OPTION = lazy(r"[-+][A-Za-z]+|--")
 _DECLARES = frozenset({"export", "readonly", "declare", "typeset"})
@@ -297,29 +299,51 @@ class _Reader(WordReader):
                 values = ("".join(before[:1]) + value if each.adds else value, *before[1:])
         except _UnknownValue as error:
             why = str(error)
+            for word in (each.value, *(each.elements or ())):
+                self._doubt(word)
         array = each.elements is not None or bool(each.subscript) or was_array
         self._set(each.name, Assigned(values, each.text, self.line, array, why))
+
+    def _doubt(self, word: Word) -> None:
+        """What a word may have set on its way to a value that isn't known."""
+        for part in word:
+            if isinstance(part, Unknown):
+                for name in _NAME.findall(part.text) if _SETS.search(part.text) else ():
+                    self._set(name, Assigned(None, part.text, self.line, why=part.why))
+            elif isinstance(part, Parameter):
+                if part.operator[-1:] == "=" and not self._is_set(part.name):
+                    self._set(part.name, Assigned(None, "", self.line, why=ONLY_BASH))
+                self._doubt(part.word)
+
+    def _is_set(self, name: str) -> bool:
+        with suppress(_UnknownValue):
+            return self._get(name)[:1] not in ((), ("",))
+        return False
 
     # -- values --------------------------------------------------------------------------------------
 
     def _text(self, word: Word) -> str:
-        pieces = []
+        pieces, unknown = list[str](), None
         for number, part in enumerate(word):
-            match part:
-                case Unknown(why):
-                    raise _UnknownValue(why)
-                case Parameter():
-                    pieces.append(self._parameter(part))
-                case Text(text, quoted):
-                    plain = quoted or "~" not in text
-                    pieces.append(
-                        text if plain else self._home(text, first=not number, last=number + 1 == len(word))
-                    )
+            try:
+                pieces.append(self._part(part, first=not number, last=number + 1 == len(word)))
+            except _UnknownValue as error:
+                self._doubt((part,))
+                unknown = unknown or error
+        if unknown:  # but what stands behind it may set a name
+            raise unknown
         value = "".join(pieces)
         self.characters += len(value)
         if self.characters > LARGEST:
             raise _TooMuch(f"values of more than {LARGEST:,} characters")
         return value
+
+    def _part(self, part: Text | Parameter | Unknown, *, first: bool, last: bool) -> str:
+        if isinstance(part, Unknown):
+            raise _UnknownValue(part.why)
+        if isinstance(part, Parameter):
+            return self._parameter(part)
+        return part.text if part.quoted or "~" not in part.text else self._home(part.text, first=first, last=last)
 
     def _home(self, text: str, *, first: bool, last: bool) -> str:
         """``~`` at the beginning of a word and behind a colon is the home folder."""

@@ -61,9 +61,15 @@ class Parameter(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """What isn't known without a shell; `why` says what it is."""
+    """What isn't known without a shell.
+
+    Attributes:
+        why: says what it is.
+        text: what stands there, of what runs in this shell, and so may set names.
+    """
 
     why: str
+    text: str = ""
 
 
 Word = tuple[Text | Parameter | Unknown, ...]
@@ -207,18 +213,18 @@ class WordReader:
 
     def _substitution(self) -> Unknown:
         """Skip a command or a calculation, as far as parentheses and quotes tell where it ends."""
-        depth, why = 0, "a command substitution"
+        depth, start, why = 0, self.at, "a command substitution"
         if self.text.startswith("$((", self.at):
             why = "a calculation"
         for found in _SUBSTITUTION.finditer(self.text, self.at + 1):
             depth += {"(": 1, ")": -1}.get(found[0], 0)
             if depth == 0:
                 self.at = found.end()
-                return Unknown(why)
+                return Unknown(why, self.text[start : self.at] if why == "a calculation" else "")
         raise ShellSyntaxError(f"{why} that is not closed")
 
     def _braced(self, *, quoted: bool) -> Parameter | Unknown:
-        begun = self.take(_PARAMETER)
+        start, begun = self.at, self.take(_PARAMETER)
         numbers = self._numbers or begun is None or not begun[1].isdigit()
         if begun is not None and numbers and (begun[3] or self.char == "}"):
             name, subscript, operator = (each or "" for each in begun.groups())
@@ -226,7 +232,7 @@ class WordReader:
             return Parameter(name, subscript, operator, self._in_braces(quoted=quoted), quoted)
         self.at += 0 if begun is not None else 2
         self._in_braces(quoted=False)
-        return Unknown(ONLY_BASH)
+        return Unknown(ONLY_BASH, self.text[start : self.at])
 
     def _in_braces(self, *, quoted: bool) -> Word:
         """Read up to the closing brace. In double quotes a single one stands for itself, and hides a brace."""
