@@ -157,16 +157,19 @@ def test_a_worker_is_killed(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_the_host_is_killed(project: Project) -> None:
-    """The worker ends its agent and saves; whoever goes on gets what it has saved."""
+@pytest.mark.parametrize("heard", [False, True])
+def test_the_host_is_killed(project: Project, heard: bool) -> None:
+    """The worker ends its agent and saves; whoever goes on gets what it has saved, and begins again with it."""
     with fleet(project, DASK, 1) as where:
         host = where.hold()
+        if heard:  # then a part of the attempt's events is here, and the rest on the hub
+            until(lambda: any(each.read_text() for each in project.path.rglob("events.jsonl")))
         host.kill()
         host.wait()
         where.nothing_runs()
-        assert where.resume() == 1
-        assert project.outcomes() == {"one": "lost", "two": "merged"}
-        assert project.refs_hold("precious")
+        assert where.resume() == 0, (project.notes / "err").read_text()
+        assert project.outcomes() == {"one": "merged", "two": "merged"}
+        assert project.result("one.txt") == "precious"
 
 
 def test_nobody_answers(project: Project) -> None:

@@ -283,9 +283,10 @@ def from_hub(order: Order, *, unended: bool) -> Result | None:
     found: dict[str, Any] = {}
     with suppress(ValueError, TypeError, RecursionError):
         found = json.loads(noted)
-    if not _of_attempt(order.events, order.attempt):
+    known = _of_attempt(order.events, order.attempt)  # a host that was killed had some of them
+    if missing := [each for each in found.get("events", ()) if each not in known]:
         with open_file(order.events, "ab") as file:
-            file.writelines(f"{to_json(each, compact=True)}\n".encode() for each in found.get("events", ()))
+            file.writelines(f"{to_json(each, compact=True)}\n".encode() for each in missing)
     verdict = "complete" if found.get("verdict") == "complete" else "lost"
     return Result(verdict, str(found.get("reason") or "worker lost"), str(found.get("detail") or ""), saved)
 
