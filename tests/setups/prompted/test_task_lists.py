@@ -68,7 +68,7 @@ def test_markdown_is_no_such_list(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("prd.json", '{\n  "userStories": [\n    {"id": 1,}\n  ]\n}', "prd.json:3:14: no JSON: "),
+        ("prd.json", '{\n  "userStories": [\n    {"id": }\n  ]\n}', "prd.json:3:12: no JSON: "),
         ("prd.json", "{}", "prd.json:1:1: none of the keys userStories, "),
         ("prd.json", '{"a": 1,\n "stories": "x"}', "prd.json:2:13: stories is a text, expected a list"),
         ("prd.json", "[\n [1] ]", "prd.json:2:2: story 1 is a list, expected an object"),

@@ -82,7 +82,7 @@ def test_any_settings_survive(settings: dict[str, object], indent: int | str | N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{\n  "a": 1,\n}\n', "line 3"),
+        ('{\n  "a": 1\n  "b": 2\n}\n', "line 3"),
         ('{\n  // a comment\n  "a": 1\n}\n', "line 2"),
         ("{", "line 1"),
         ("[]", "no JSON object"),
