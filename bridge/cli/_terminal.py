@@ -23,6 +23,8 @@ Colours = Literal["none", "ours", "any"]
 COLOUR = lazy(r"(\x1b\[[0-9;:]*m)")
 _OURS = lazy(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
 _SEQUENCE = lazy(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
+_BEGUN = lazy(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
+_MOST_HELD = 1000  # characters of a sequence that doesn't end: then it is no sequence
 _WORKFLOW_COMMAND = lazy(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
 _JOINERS = ("\u200c", "\u200d")
 _SIGNS = {
@@ -73,9 +75,38 @@ def _coloured(text: str) -> str:
     return harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
 
 
-def write_text(text: str) -> None:
-    """Write what an agent says to stdout, as `write` does; what its encoding lacks becomes a question mark."""
-    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+def write_text(text: str, stream: TextIO | None = None) -> None:
+    """Write what an agent says to stdout, or another stream: text and its colours alone, wherever it goes, since
+    people see it on a terminal later (`| tee`); what the encoding lacks becomes a question mark.
+    """
+    out = sys.stdout if stream is None else stream
+    write(in_job(_coloured(text)).encode(out.encoding or "utf-8", "replace"), out)
+
+
+class Pieces:
+    """Text that comes in pieces, which end anywhere: what isn't whole is held, such as half an escape sequence."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def add(self, text: str) -> str:
+        """Take in a piece, and return what can be written; in a job of GitHub, whole lines."""
+        text = self._held + text
+        whole = text.rpartition("\n")[:2] if _in_a_job() else apart(text)[:1]
+        self._held = text[len("".join(whole)) :]
+        return "".join(whole)
+
+    def end(self) -> str:
+        rest, self._held = self._held, ""
+        return rest
+
+
+def apart(text: str) -> tuple[str, str]:
+    """Take off the beginning of an escape sequence or of a line end, to wait for the rest."""
+    begun = _BEGUN.search(text)
+    if begun is None or len(begun[0]) > _MOST_HELD:
+        return text, ""
+    return text[: begun.start()], begun[0]
 
 
 def steer(stream: TextIO, text: str) -> None:
@@ -162,7 +193,11 @@ def _for_people(text: str, stream: TextIO) -> str:
 
 def in_job(text: str) -> str:
     """A text as it may stand in the log of a job of GitHub, which takes ``##[``, or ``::`` first, for a command."""
-    return _WORKFLOW_COMMAND.sub(r"\1\2 ", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
+    return _WORKFLOW_COMMAND.sub(r"\1\2 ", text) if _in_a_job() else text
+
+
+def _in_a_job() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def drop(stream: TextIO) -> None:
@@ -196,13 +231,15 @@ class LossyWriter:
     """Output that never holds a loop up: a pipe that nobody reads, or that has gone, costs lines, not the night.
 
     The original's dashboard gives the loop pipes and never reads them: after some dozen loops a write would block
-    for ever. Whatever is dropped here stands in ``ralph.log``. Other people's text gets here by `say` and `write`.
+    for ever. Whatever is dropped here stands in ``ralph.log``. Other people's text gets here by `say`, `write`
+    and `end`.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
         self._descriptor = -1
         self._patience = _PATIENCE
+        self._pieces = Pieces()
         if stream is not None:
             stream.flush()
             self._descriptor = stream.fileno()
@@ -214,10 +251,12 @@ class LossyWriter:
             self.steer(message(line, self._stream) + "\n")
 
     def write(self, text: str) -> None:
-        """Write what an agent says: on a terminal its text and colours."""
-        if self._stream is not None and self._stream.isatty():
-            text = _coloured(text)
-        self.steer(text)
+        """Write what an agent says, as `write_text` does."""
+        self.steer(in_job(_coloured(self._pieces.add(text))))
+
+    def end(self) -> None:
+        """Write what is held of that: something else comes."""
+        self.steer(in_job(_coloured(self._pieces.end())))
 
     def steer(self, text: str) -> None:
         """Write a text, or as much of it as goes. Never raises, never waits for longer than a second."""

@@ -39,7 +39,7 @@ from bridge.cli._terminal import harmless, message, say, show, write
 from bridge.cli._view import Screen, view
 from bridge.cli._wiggum_start import _WiggumRenderer
 from bridge.cli.ralph_loop import _SessionRenderer
-from bridge.loop.engine.events import DenialHelp, LoopEvent, OutputText
+from bridge.loop.engine.events import DenialHelp, LoopEvent, Notice, OutputText
 from bridge.loop.setups.dot_ralph.policy import FolderState
 from bridge.loop.setups.wiggum.outer import OuterState
 from bridge.loop.swarm.status import shown
@@ -285,6 +285,44 @@ def test_a_result_is_exact_in_a_pipe_and_text_on_a_terminal(
         say(HOSTILE)
     text = b"".join(found).decode("utf-8", "surrogateescape")
     assert unfit(text.replace("\x1b[8m", "")) == []
+
+
+def _said(view: str, *pieces: str) -> None:
+    """Have an agent say something, and then something come from ourselves."""
+    screen = ControllerScreen(live=True)
+    take = {
+        "lines": Renderer(max_iterations=3).show,
+        "controller": screen._show,
+        "ralph-loop": _SessionRenderer(quiet=False).show,
+    }[view]
+    for piece in pieces:
+        take(OutputText(1, piece))
+    take(Notice("that was it"))
+    screen.log("INFO", "that was it")
+
+
+PIPED = ("lines", "controller", "ralph-loop")
+
+
+@pytest.mark.parametrize("view", PIPED)
+def test_what_an_agent_says_is_text_and_colours_in_a_pipe_too(
+    view: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    _said(view, f"one {HOSTILE}\n", "\x1b[3", "1mred\x1b[0m \x1b]0;ow", "ned\x07two\r", "\n")
+    text = capfdbinary.readouterr().out.decode()
+    assert unfit(text.replace("\x1b[8m", "")) == []
+    assert text.endswith("\x1b[31mred\x1b[0m two\n")
+
+
+@pytest.mark.parametrize("view", PIPED)
+def test_in_a_workflow_of_github_what_an_agent_says_is_no_command(
+    view: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    _said(view, "a\n:", ":set-output name=a::b\nx ::\n#", "#[error]y\n ", " :", ":add-mask::a")
+    captured = capfdbinary.readouterr().out
+    assert not re.search(rb"^\s*::|##\[", captured, re.MULTILINE)
+    assert captured.rstrip(b"\n") == b"a\n: :set-output name=a::b\nx ::\n## [error]y\n  : :add-mask::a"
 
 
 def test_only_our_own_colours_stay_in_a_message_and_none_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,6 +278,42 @@ def test_nothing_that_a_turn_writes_into_gits_folder_is_there_outside(tmp_path: 
     assert made.git("log", "-1", "--format=%s") == "after\n"
 
 
+def test_marks_in_the_index_stay_and_keep_nothing_that_a_turn_stages_out(tmp_path: Path) -> None:
+    here = place(tmp_path, boxed=True)
+    here.git("checkout", "-qb", "other")
+    for name in ("a.txt", "big.bin", "dir/one"):
+        (here.top / name).write_text("theirs\n")
+    here.git("commit", "-qam", "theirs")
+    here.git("checkout", "-q", "main")
+    (here.top / "dir/one").write_text("ours\n")
+    here.git("commit", "-qam", "ours")
+    here.git("update-index", "--assume-unchanged", "a.txt", "dir/deep/two")
+    here.git("update-index", "--skip-worktree", "big.bin", "dir/deep/two")
+    here.turn("echo n > new; git add new; git commit -qm new; echo m > more; git add more")
+    marks = "h a.txt\nS big.bin\ns dir/deep/two\nH dir/one\n"
+    assert here.git("ls-files", "-v") == f"{marks}H more\nH new\n"
+    here.git("commit", "-qm", "more")
+    here.turn("git merge other")
+    conflict = "M dir/one\n" * 3
+    assert here.git("ls-files", "-v") == f"{marks}H more\nH new\n".replace("H dir/one\n", conflict)
+    here.turn("git checkout --ours dir/one; git add dir/one; git commit -qm merged; git rm -q --sparse big.bin")
+    assert here.git("ls-files", "-v") == f"{marks}H more\nH new\n".replace("S big.bin\n", "")
+    assert here.git("status", "--porcelain") == "D  big.bin\n"
+    assert here.git("show", "HEAD:a.txt") == "theirs\n"
+    assert not here.said
+
+
+def test_an_index_that_somebody_holds_is_told_of(tmp_path: Path) -> None:
+    here = place(tmp_path, boxed=True)
+    (here.top / ".git/index.lock").touch()
+    here.turn("echo n > new; git add new; git commit -qm new")
+    (here.top / ".git/index.lock").unlink()
+    said = "".join(here.said)
+    assert "the index is as it was before the turn" in said
+    here.git(*said.split("`")[1].split()[1:])
+    assert not here.git("status", "--porcelain")
+
+
 def test_objects_that_git_calls_broken_stay_in_and_end_the_loop(tmp_path: Path) -> None:
     made = place(tmp_path, boxed=True)
     box = made.box()
