@@ -78,7 +78,7 @@ def test_a_turn_sends_its_loop_no_message_and_what_its_user_sends_meanwhile_arri
 
 @bwrap
 def test_a_turn_makes_no_file_of_the_loops_state_another_one(boxed: Project) -> None:
-    """Of all that the loop had written by its second turn, none could be replaced, or it was undone, or refused, and
+    """None of all that it had written by its second turn could be replaced, or that was undone, or refused, and
     reported: what the loop writes in the middle of a turn is no mount any more."""
     yours = {os.fspath(each) for each in boxed.state.rglob("*")}
     (boxed.kept / "yours").write_text("".join(f"{each}\n" for each in sorted(yours)))
