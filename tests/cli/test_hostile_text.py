@@ -40,9 +40,12 @@ from bridge.cli._view import Screen, view
 from bridge.cli._wiggum_start import _WiggumRenderer
 from bridge.cli.ralph_loop import _SessionRenderer
 from bridge.loop.engine.events import DenialHelp, LoopEvent, Notice, OutputText
+from bridge.loop.report import formats
+from bridge.loop.report.run_report import Report
 from bridge.loop.setups.dot_ralph.policy import FolderState
 from bridge.loop.setups.wiggum.outer import OuterState
 from bridge.loop.swarm.status import shown
+from bridge.loop.swarm.swarm_record import SwarmRecord
 from bridge.loop.turn.tool import HookText
 from bridge.verify.findings import Event as VerifyEvent
 from bridge.verify.reports import FORMATS, ReportOptions
@@ -256,8 +259,6 @@ def test_no_finding_does(report: str) -> None:
 
 
 def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from bridge.loop.swarm.swarm_record import SwarmRecord
-
     seen = shown(dataclasses.replace(made(SwarmRecord), end=HOSTILE), tmp_path)
     with screen(monkeypatch) as found:
         monkeypatch.setenv("TERM", "xterm-256color")
@@ -265,6 +266,13 @@ def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             pass
     text = b"".join(found).decode("utf-8", "surrogateescape")
     assert unfit(STEERING.sub("", text)) == []
+
+
+@pytest.mark.parametrize("made_by", [formats.text, formats.markdown])
+def test_no_report_does_wherever_it_goes(made_by: Callable[[Report], str]) -> None:
+    text = made_by(made(Report))
+    assert unfit(text) == []
+    assert not re.search(r"^\W*FORGED", text, re.MULTILINE)
 
 
 # -- the ways out ------------------------------------------------------------------------------------
