@@ -401,6 +401,33 @@ def test_a_work_tree_has_a_folder_of_its_own_and_so_has_a_submodule(tmp_path: Pa
     assert made.git("log", "-1", "--format=%s", "main") == "outside\n", "it is checked out elsewhere"
 
 
+def test_a_work_tree_in_the_project_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    made = place(tmp_path, boxed=True)
+    made.git("worktree", "add", "-qb", "side", "trees/side")
+    side = made.top / "trees/side"
+    (side / "staged").touch()
+    made.git("add", "staged", cwd=side)
+    box = made.box()
+    guard = box.guard(made.home / "logs")
+    said = made.turn(
+        "git worktree prune; git gc -q; git worktree list; git checkout side;"
+        " echo x > x; git add x; git commit -qm outside; cd trees/side; git status --short; git commit -qm inside;"
+        " git branch other; git update-ref refs/heads/main HEAD; git config core.fsmonitor x;"
+        " echo n > new; git add new",
+        box=box,
+    )
+    assert list(guard.after(1)) == []
+    assert len(made.said) == 1, "what it made of main, which is checked out"
+    assert said.count("[side]") == 1
+    assert "A  staged" in said
+    assert made.git("log", "--format=%s", "-2") == "outside\nfirst\n"
+    assert made.git("log", "--format=%s %D", "-1", cwd=side).startswith("inside HEAD -> side, other")
+    assert made.git("status", "--porcelain", cwd=side) == "A  new\n"
+    assert made.git("status", "--porcelain") == "?? trees/\n"
+    assert not made.git("fsck", "--strict", "--no-dangling")
+    assert "fsmonitor" not in made.git("config", "--list", cwd=side)
+
+
 @pytest.mark.parametrize("where", ["in the project", "in a project that is none", "beside it"])
 def test_another_repository_has_a_folder_of_its_own(tmp_path: Path, where: str) -> None:
     made, other = place(tmp_path, boxed=True), place(tmp_path / "other", boxed=True)
