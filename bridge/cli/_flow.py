@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.patterns import lazy
-from bridge.cli._terminal import COLOUR, apart, harmless, steer
+from bridge.base.wording import COLOUR, apart, harmless
+from bridge.cli._terminal import steer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

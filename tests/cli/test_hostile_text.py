@@ -31,11 +31,12 @@ from unittest.mock import Mock
 import pytest
 
 import bridge
+from bridge.base.wording import harmless
 from bridge.cli._as_controller import ControllerScreen
 from bridge.cli._render import Renderer
 from bridge.cli._series import _SeriesRenderer
 from bridge.cli._swarm_view import SwarmView, live_table
-from bridge.cli._terminal import harmless, message, say, show, write
+from bridge.cli._terminal import message, say, show, write
 from bridge.cli._view import Screen, view
 from bridge.cli._wiggum_start import _WiggumRenderer
 from bridge.cli.ralph_loop import _SessionRenderer
@@ -368,6 +369,7 @@ def test_a_loop_with_a_hostile_plan_and_agent_steers_no_terminal(project: Projec
     project.write("../status", str(status))
     project.write(".ralph/@fix_plan.md", f"- [ ] task {NASTY}\n- [ ] two\n")
     project.cli("claude", CLAUDE)
+    project.write("loop.sh", "claude -p hi\n")
     env = {name: value for name, value in project.env.items() if name != "NO_COLOR"}
     commands = (
         ["run", "--driver", "claude-code", "--max-iterations", "1", "--max-failures", "1", "--retry-delay", "0"],
@@ -376,6 +378,7 @@ def test_a_loop_with_a_hostile_plan_and_agent_steers_no_terminal(project: Projec
         ["report"],
         ["report", "--format", "markdown"],
         ["swarm", "run", "--max-iterations", "1", "--dry-run"],
+        ["run", "--script", "loop.sh", "--retry-delay", "0"],
         ["run", "--driver", f"no{NASTY}".replace("\0", "")],
     )
     for words in commands:
