@@ -16,7 +16,7 @@ from bridge.base.patterns import lazy
 from bridge.base.wording import apart, harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 _WORKFLOW_COMMAND = lazy(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
@@ -197,6 +197,11 @@ def show(text: str) -> None:
     text = _for_people(text, sys.stdout)
     sys.stdout.buffer.write(folded(text, sys.stdout).encode(sys.stdout.encoding or "utf-8", "replace"))
     sys.stdout.buffer.flush()
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines for people on stdout; each is one, whatever is in it."""
+    show("".join(f"{line.replace(chr(10), ' ')}\n" for line in lines))
 
 
 def sign(status: str, style: Style) -> str:

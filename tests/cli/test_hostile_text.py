@@ -13,6 +13,7 @@ import pkgutil
 import pty
 import re
 import struct
+import subprocess
 import sys
 import termios
 import threading
@@ -274,6 +275,16 @@ def test_no_report_does_wherever_it_goes(made_by: Callable[[Report], str]) -> No
     text = made_by(made(Report))
     assert unfit(text) == []
     assert not re.search(r"^FORGED", text, re.MULTILINE)
+
+
+def test_what_a_script_says_of_itself_is_text_in_a_listing(project: Project) -> None:
+    said = "printf 'x\\033]0;T\\007\\033[2J\\nFORGED'"
+    names = ("name", "display_name", "min_version", "install_hint", "cli_binary")
+    script = project.write("x.sh", "".join(f"driver_{name}() {{ {said}; }}\n" for name in names))
+    done = subprocess.run([*MAIN, "inspect", script], cwd=project.folder, env=project.env, capture_output=True)
+    assert b"FORGED" in done.stdout
+    assert unfit(done.stdout.decode()) == []
+    assert b"\nFORGED" not in done.stdout
 
 
 # -- the ways out ------------------------------------------------------------------------------------
