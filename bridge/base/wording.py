@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import unicodedata
+from typing import TYPE_CHECKING, Literal
 
 from bridge.base.patterns import lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+Colours = Literal["none", "ours", "any"]
+COLOUR = lazy(r"(\x1b\[[0-9;:]*m)")
+_OURS = lazy(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
+_SEQUENCE = lazy(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
+_BEGUN = lazy(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
+_MOST_HELD = 1000  # characters of a sequence that doesn't end: then it is no sequence
+_JOINERS = ("\u200c", "\u200d")
 _CLOSING = lazy(
     r"(?i)(\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+)(?=(?:[\w.-]+/[\w.-]+)?#\d|GH-\d|https?://)"
 )
@@ -112,3 +120,45 @@ def _width(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+# -- what may reach a terminal: it does what it is told, and a text may tell it anything ---------------
+
+
+def harmless(text: str, *, colours: Colours = "none", joiners: bool = False) -> str:
+    r"""Leave out escape sequences but for colours, and what is invisible or turns the direction of writing; other
+    control characters but newlines and tabs become blanks. A byte that was no UTF-8 is spelled out.
+
+    Args:
+        text: may be anybody's.
+        colours: which ones stay: those that our own messages have, or any; none is left open.
+        joiners: keep the zero-width ones, without which some scripts and emoji fall apart.
+
+    >>> harmless("a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9bd\re\u202ef\udcff")
+    'abc d ef\\xff'
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isprintable():
+        return text
+    kept = {"none": None, "ours": _OURS, "any": COLOUR}[colours]
+    text = _SEQUENCE.sub(lambda found: found[0] if kept and kept.fullmatch(found[0]) else "", text)
+    pieces = kept.split(text) if kept else [text]
+    pieces[::2] = ["".join(_plain(char, joiners=joiners) for char in piece) for piece in pieces[::2]]
+    is_open = len(pieces) > 1 and colours == "ours" and pieces[-2] != "\x1b[0m"
+    return "".join(pieces) + "\x1b[0m" * is_open
+
+
+def _plain(char: str, *, joiners: bool) -> str:
+    if char.isprintable() or char in "\n\t" or (joiners and char in _JOINERS):
+        return char
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return {"Zs": char, "Cf": "", "Co": char, "Cn": char}.get(unicodedata.category(char), " ")
+
+
+def apart(text: str) -> tuple[str, str]:
+    """Take off the beginning of an escape sequence or of a line end, to wait for the rest."""
+    begun = _BEGUN.search(text)
+    if begun is None or len(begun[0]) > _MOST_HELD:
+        return text, ""
+    return text[: begun.start()], begun[0]

@@ -79,12 +79,14 @@ class ControllerScreen:
         return drive(events(self.log), show, interrupted)
 
     def ended(self, end: LoopEnded) -> None:
+        self._end_row()
         if not self._quiet or end.verdict is not Verdict.COMPLETE:
             self._err.say(last_line(self._style, end))
 
     def _end_row(self) -> None:
         if self._page is not None:
             self._page.end()
+        self._out.end()
 
     def log(self, level: str, line: str) -> None:
         if self._quiet and level not in ("ERROR", "WARN"):

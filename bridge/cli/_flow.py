@@ -14,16 +14,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.base.patterns import lazy
-from bridge.cli._terminal import COLOUR, harmless, steer
+from bridge.base.wording import COLOUR, apart, harmless
+from bridge.cli._terminal import steer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TextIO
 
 
-_BEGUN = lazy(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)|\r)\Z")
 _SIGNS = lazy(r"\x1b\[[0-9;:]*m|.", re.DOTALL)
-_MOST_HELD = 1000  # characters of a sequence that doesn't end: then it is no sequence
 _RESET = "\x1b[0m"
 _ZERO_WIDTH_JOINER = "\u200d"
 _LEAST_WIDTH = 10
@@ -61,7 +60,7 @@ class Flow:
         >>> flow.add("the quick bro", 12), flow.row, flow.add("wn fox", 12), flow.row
         ([Row(text='the quick', soft=False)], 'bro', [], 'brown fox')
         """
-        text, self._held = _apart(self._held + text)
+        text, self._held = apart(self._held + text)
         found: list[Row] = []
         colour = ""
         clean = harmless(text, colours="any" if self._colours else "none", joiners=True).replace("\t", "    ")
@@ -154,14 +153,6 @@ def cut(text: str, width: int) -> str:
             break
         kept.append(char)
     return "".join(kept) + "…"
-
-
-def _apart(text: str) -> tuple[str, str]:
-    """Take off the beginning of an escape sequence or of a line end, to wait for the rest."""
-    begun = _BEGUN.search(text)
-    if begun is None or len(begun[0]) > _MOST_HELD:
-        return text, ""
-    return text[: begun.start()], begun[0]
 
 
 def _split(line: str, width: int) -> tuple[list[Row], int]:

@@ -17,7 +17,7 @@ from bridge.base.clis import find_cli
 from bridge.base.resources import shown_script
 from bridge.base.wording import changed, duration, one_line, plural, usd
 from bridge.cli._flow import Page, flows
-from bridge.cli._terminal import Style, drop, say, write, write_text
+from bridge.cli._terminal import Pieces, Style, drop, say, write, write_text
 from bridge.loop.engine.events import (
     CheckEnded,
     CheckStarted,
@@ -127,6 +127,7 @@ class Renderer:
         self._style = Style(sys.stderr)
         self._page = Page(sys.stdout) if flows(sys.stdout) else None
         self._so_far = SoFar()
+        self._pieces = Pieces()
         self._line_open = False
         self._advice: set[str] = set()
 
@@ -143,7 +144,7 @@ class Renderer:
             case OutputText() if self._page is not None:
                 self._page.write(event.text)
             case OutputText():
-                write_text(event.text)
+                write_text(self._pieces.add(event.text))
                 self._line_open = not event.text.endswith("\n")
             case RunProgress():
                 pass
@@ -178,8 +179,8 @@ class Renderer:
     def finish_line(self) -> None:
         if self._page is not None:
             self._page.end()
-        elif self._line_open:
-            write_text("\n")
+        elif (rest := self._pieces.end()) or self._line_open:
+            write_text(f"{rest}\n")
             self._line_open = False
 
     def _step(self, event: LoopEvent) -> None:

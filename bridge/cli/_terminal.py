@@ -10,21 +10,16 @@ import re
 import select
 import shutil
 import sys
-import unicodedata
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bridge.base.patterns import lazy
+from bridge.base.wording import apart, harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-Colours = Literal["none", "ours", "any"]
 
-COLOUR = lazy(r"(\x1b\[[0-9;:]*m)")
-_OURS = lazy(r"(\x1b\[(?:0|(?:[12]|3[1-6])(?:;(?:[12]|3[1-6]))*)m)")
-_SEQUENCE = lazy(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])")
 _WORKFLOW_COMMAND = lazy(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
-_JOINERS = ("\u200c", "\u200d")
 _SIGNS = {
     "passed": ("✓", "ok", "green"),
     "limit": ("~", "~", "cyan"),
@@ -73,9 +68,30 @@ def _coloured(text: str) -> str:
     return harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
 
 
-def write_text(text: str) -> None:
-    """Write what an agent says to stdout, as `write` does; what its encoding lacks becomes a question mark."""
-    write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+def write_text(text: str, stream: TextIO | None = None) -> None:
+    """Write what an agent says to stdout, or another stream: text and its colours alone, wherever it goes, since
+    people see it on a terminal later (`| tee`); what the encoding lacks becomes a question mark.
+    """
+    out = sys.stdout if stream is None else stream
+    write(in_job(_coloured(text)).encode(out.encoding or "utf-8", "replace"), out)
+
+
+class Pieces:
+    """Text that comes in pieces, which end anywhere: what isn't whole is held, such as half an escape sequence."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def add(self, text: str) -> str:
+        """Take in a piece, and return what can be written; in a job of GitHub, whole lines."""
+        text = self._held + text
+        whole = text.rpartition("\n")[:2] if _in_a_job() else apart(text)[:1]
+        self._held = text[len("".join(whole)) :]
+        return "".join(whole)
+
+    def end(self) -> str:
+        rest, self._held = self._held, ""
+        return rest
 
 
 def steer(stream: TextIO, text: str) -> None:
@@ -162,7 +178,11 @@ def _for_people(text: str, stream: TextIO) -> str:
 
 def in_job(text: str) -> str:
     """A text as it may stand in the log of a job of GitHub, which takes ``##[``, or ``::`` first, for a command."""
-    return _WORKFLOW_COMMAND.sub(r"\1\2 ", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
+    return _WORKFLOW_COMMAND.sub(r"\1\2 ", text) if _in_a_job() else text
+
+
+def _in_a_job() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def drop(stream: TextIO) -> None:
@@ -177,6 +197,11 @@ def show(text: str) -> None:
     text = _for_people(text, sys.stdout)
     sys.stdout.buffer.write(folded(text, sys.stdout).encode(sys.stdout.encoding or "utf-8", "replace"))
     sys.stdout.buffer.flush()
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines for people on stdout; each is one, whatever is in it."""
+    show("".join(f"{line.replace(chr(10), ' ')}\n" for line in lines))
 
 
 def sign(status: str, style: Style) -> str:
@@ -196,13 +221,15 @@ class LossyWriter:
     """Output that never holds a loop up: a pipe that nobody reads, or that has gone, costs lines, not the night.
 
     The original's dashboard gives the loop pipes and never reads them: after some dozen loops a write would block
-    for ever. Whatever is dropped here stands in ``ralph.log``. Other people's text gets here by `say` and `write`.
+    for ever. Whatever is dropped here stands in ``ralph.log``. Other people's text gets here by `say`, `write`
+    and `end`.
     """
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
         self._descriptor = -1
         self._patience = _PATIENCE
+        self._pieces = Pieces()
         if stream is not None:
             stream.flush()
             self._descriptor = stream.fileno()
@@ -214,10 +241,12 @@ class LossyWriter:
             self.steer(message(line, self._stream) + "\n")
 
     def write(self, text: str) -> None:
-        """Write what an agent says: on a terminal its text and colours."""
-        if self._stream is not None and self._stream.isatty():
-            text = _coloured(text)
-        self.steer(text)
+        """Write what an agent says, as `write_text` does."""
+        self.steer(in_job(_coloured(self._pieces.add(text))))
+
+    def end(self) -> None:
+        """Write what is held of that: something else comes."""
+        self.steer(in_job(_coloured(self._pieces.end())))
 
     def steer(self, text: str) -> None:
         """Write a text, or as much of it as goes. Never raises, never waits for longer than a second."""
@@ -233,37 +262,3 @@ class LossyWriter:
                 return
             self._patience = _PATIENCE
             data = data[written:]
-
-
-# -- what may reach a terminal: it does what it is told, and a text may tell it anything ---------------
-
-
-def harmless(text: str, *, colours: Colours = "none", joiners: bool = False) -> str:
-    r"""Leave out escape sequences but for colours, and what is invisible or turns the direction of writing; other
-    control characters but newlines and tabs become blanks. A byte that was no UTF-8 is spelled out.
-
-    Args:
-        text: may be anybody's.
-        colours: which ones stay: those that our own messages have, or any; none is left open.
-        joiners: keep the zero-width ones, without which some scripts and emoji fall apart.
-
-    >>> harmless("a\x1b]52;c;cm0=\x07b\x1b[2Jc\x9bd\re\u202ef\udcff")
-    'abc d ef\\xff'
-    """
-    text = text.replace("\r\n", "\n")
-    if text.isprintable():
-        return text
-    kept = {"none": None, "ours": _OURS, "any": COLOUR}[colours]
-    text = _SEQUENCE.sub(lambda found: found[0] if kept and kept.fullmatch(found[0]) else "", text)
-    pieces = kept.split(text) if kept else [text]
-    pieces[::2] = ["".join(_plain(char, joiners=joiners) for char in piece) for piece in pieces[::2]]
-    is_open = len(pieces) > 1 and colours == "ours" and pieces[-2] != "\x1b[0m"
-    return "".join(pieces) + "\x1b[0m" * is_open
-
-
-def _plain(char: str, *, joiners: bool) -> str:
-    if char.isprintable() or char in "\n\t" or (joiners and char in _JOINERS):
-        return char
-    if "\udc80" <= char <= "\udcff":
-        return f"\\x{ord(char) - 0xDC00:02x}"
-    return {"Zs": char, "Cf": "", "Co": char, "Cn": char}.get(unicodedata.category(char), " ")

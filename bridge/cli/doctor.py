@@ -65,7 +65,7 @@ def doctor(
             )
         findings = []
         if not as_json:
-            show(f"{folder}\n\n")
+            show(f"{tame(str(folder))}\n\n")
         for finding in _examined(folder, setup_name, script, fix=fix):
             findings.append(finding)
             if not as_json:

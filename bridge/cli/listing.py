@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ import click
 from bridge.base.clis import find_cli
 from bridge.base.wording import columns, one_line
 from bridge.cli._help import completes, json_option
-from bridge.cli._terminal import folded, print_json, show, write
+from bridge.cli._terminal import print_json, show, show_lines
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ def inspect(script: str, as_json: bool) -> int:
     from bridge.scripts.provider import Provider
 
     if (facts := _of_loop_script(script)) is not None:
-        print_json(facts) if as_json else write(folded("\n".join(_loop_script_lines(facts)) + "\n", sys.stdout))
+        print_json(facts) if as_json else show_lines(_loop_script_lines(facts))
         return 0 if facts["calls"] else 1
     with load(script) as loaded:
         if isinstance(loaded, Provider):
@@ -172,8 +171,7 @@ def inspect(script: str, as_json: bool) -> int:
         print_json(facts)
     else:
         summary = _LINES[facts["kind"]](facts)
-        lines = [facts["script"], *summary, *_jq_lines(facts), "", *_hook_lines(facts)]
-        write(folded("\n".join(lines) + "\n", sys.stdout))
+        show_lines([facts["script"], *summary, *_jq_lines(facts), "", *_hook_lines(facts)])
     return 1 if facts["missing"] else 0
 
 

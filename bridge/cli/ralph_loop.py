@@ -12,7 +12,7 @@ import click
 
 from bridge.cli._failures import guarded
 from bridge.cli._flow import Page, flows
-from bridge.cli._terminal import Style, message, say, say_all, write
+from bridge.cli._terminal import Pieces, Style, message, say, say_all, write, write_text
 from bridge.errors import BridgeError, ConfigurationError, ProjectCodeNotRun, SessionRefused
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.setups.ralph_loop.controller import (
@@ -152,6 +152,7 @@ class _SessionRenderer:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._page = Page(sys.stdout) if flows(sys.stdout) else None
+        self._pieces = Pieces()
         self._line_open = False
 
     def show(self, event: LoopEvent) -> None:
@@ -163,12 +164,13 @@ class _SessionRenderer:
                 if self._page is not None:
                     self._page.write(event.text)
                 else:
-                    self._out(event.text)
+                    self._text(self._pieces.add(event.text))
             case HookText():
                 self.hook(event)
             case LogLine():
                 if not self._quiet:
-                    self._out(("\n" if self._line_open else "") + message(event.text, sys.stdout) + "\n")
+                    self.end_row()
+                    self._text(("\n" if self._line_open else "") + message(event.text, sys.stdout) + "\n")
             case IterationEnded() if not self._quiet and (work := work_of(event, f"iteration {event.iteration}: ")):
                 self.end_row()  # on stderr, and this only: stdout is the controller's log
                 say(work)
@@ -177,18 +179,18 @@ class _SessionRenderer:
                 say(event.text if isinstance(event, Notice) else str(event))
 
     def hook(self, event: HookText) -> None:
+        self.end_row()
         if event.error:
-            self.end_row()
-            write(event.text, sys.stderr)
+            write_text(event.text, sys.stderr)
         else:
-            self._out(event.text)
+            self._text(event.text)
 
-    def _out(self, text: str) -> None:
+    def _text(self, text: str) -> None:
         if text:
-            self.end_row()
-            write(text)
+            write_text(text)
             self._line_open = not text.endswith("\n")
 
     def end_row(self) -> None:
         if self._page is not None:
             self._page.end()
+        self._text(self._pieces.end())

@@ -12,7 +12,7 @@ import click
 from bridge.base.wording import tame
 from bridge.cli._failures import guarded
 from bridge.cli._options import project_folder, project_option, setup_option
-from bridge.cli._terminal import say_all, write
+from bridge.cli._terminal import say_all, show
 from bridge.errors import ConfigurationError, SessionRefused
 from bridge.loop.setups.options import RunOptions
 from bridge.loop.setups.projects import choose
@@ -38,9 +38,9 @@ def adopt(*, project: str | None, setup_name: str | None) -> None:
     setup = _setup(project, setup_name)
     done = installations()[setup.name].adopt(setup)
     if done.set_aside is not None:
-        write(f"an older original was there: it is {done.set_aside} now\n")
+        show(f"an older original was there: it is {done.set_aside} now\n")
     what = "is ralph-bridge's stand-in now" if done.changed else "is ralph-bridge's stand-in already"
-    write(f"{done.message or f'{done.controller} {what}; the original is {done.original}'}\n")
+    show(f"{done.message or f'{done.controller} {what}; the original is {done.original}'}\n")
 
 
 @click.command()
@@ -57,7 +57,7 @@ def eject(*, project: str | None, setup_name: str | None) -> None:
     setup = _setup(project, setup_name, adopted=True)
     done = installations()[setup.name].eject(setup)
     what = "is the original again" if done.changed else "is the original: there is nothing to undo"
-    write(f"{done.message or f'{done.controller} {what}'}\n")
+    show(f"{done.message or f'{done.controller} {what}'}\n")
 
 
 def _setup(project: str | None, name: str | None, *, adopted: bool = False) -> Setup:
@@ -93,7 +93,7 @@ def reset(*, project: str) -> None:
 
         folder = project_folder(project, first=lambda _folder: ())
         done = clear(folder)
-        write("".join(f"{tame(line)}\n" for line in done) or "nothing to reset\n")
+        show("".join(f"{tame(line)}\n" for line in done) or "nothing to reset\n")
 
 
 @click.command(

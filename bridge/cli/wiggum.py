@@ -25,7 +25,7 @@ from bridge.cli._options import (
     settings_option,
     telemetry_options,
 )
-from bridge.cli._terminal import Style, print_json, say, show, write
+from bridge.cli._terminal import Style, print_json, say, show, show_lines
 from bridge.errors import ConfigurationError
 from bridge.loop.engine.caps import VARIABLES
 from bridge.loop.sandbox.recovery import look_behind
@@ -65,7 +65,7 @@ def _shown(as_json: bool, document: dict[str, Any], lines: Iterable[str]) -> int
     if as_json:
         print_json(document)
     else:
-        write("".join(f"{line}\n" for line in lines))
+        show_lines(lines)
     return 0
 
 
@@ -194,7 +194,7 @@ def reset(*, project: str) -> int:
     """
     from bridge.loop.setups.wiggum.controls import reset as reset_breaker
 
-    write(f"{reset_breaker(_layout(project))}\n")
+    show_lines([reset_breaker(_layout(project))])
     return 0
 
 
@@ -278,7 +278,7 @@ def _show(changes: Iterable[InstalledFile]) -> None:
         if each.what == "kept":
             say(line)
         else:
-            write(f"{line}\n")
+            show_lines([line])
 
 
 def _checkpoint_lines(found: Iterable[Checkpoint], *, runs: bool) -> list[str]:

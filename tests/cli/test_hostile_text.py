@@ -13,6 +13,7 @@ import pkgutil
 import pty
 import re
 import struct
+import subprocess
 import sys
 import termios
 import threading
@@ -31,18 +32,22 @@ from unittest.mock import Mock
 import pytest
 
 import bridge
+from bridge.base.wording import harmless
 from bridge.cli._as_controller import ControllerScreen
 from bridge.cli._render import Renderer
 from bridge.cli._series import _SeriesRenderer
 from bridge.cli._swarm_view import SwarmView, live_table
-from bridge.cli._terminal import harmless, message, say, show, write
+from bridge.cli._terminal import message, say, show, write
 from bridge.cli._view import Screen, view
 from bridge.cli._wiggum_start import _WiggumRenderer
 from bridge.cli.ralph_loop import _SessionRenderer
-from bridge.loop.engine.events import DenialHelp, LoopEvent, OutputText
+from bridge.loop.engine.events import DenialHelp, LoopEvent, Notice, OutputText
+from bridge.loop.report import formats
+from bridge.loop.report.run_report import Report
 from bridge.loop.setups.dot_ralph.policy import FolderState
 from bridge.loop.setups.wiggum.outer import OuterState
 from bridge.loop.swarm.status import shown
+from bridge.loop.swarm.swarm_record import SwarmRecord
 from bridge.loop.turn.tool import HookText
 from bridge.verify.findings import Event as VerifyEvent
 from bridge.verify.reports import FORMATS, ReportOptions
@@ -256,8 +261,6 @@ def test_no_finding_does(report: str) -> None:
 
 
 def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from bridge.loop.swarm.swarm_record import SwarmRecord
-
     seen = shown(dataclasses.replace(made(SwarmRecord), end=HOSTILE), tmp_path)
     with screen(monkeypatch) as found:
         monkeypatch.setenv("TERM", "xterm-256color")
@@ -265,6 +268,23 @@ def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             pass
     text = b"".join(found).decode("utf-8", "surrogateescape")
     assert unfit(STEERING.sub("", text)) == []
+
+
+@pytest.mark.parametrize("made_by", [formats.text, formats.markdown])
+def test_no_report_does_wherever_it_goes(made_by: Callable[[Report], str]) -> None:
+    text = made_by(made(Report))
+    assert unfit(text) == []
+    assert not re.search(r"^FORGED", text, re.MULTILINE)
+
+
+def test_what_a_script_says_of_itself_is_text_in_a_listing(project: Project) -> None:
+    said = "printf 'x\\033]0;T\\007\\033[2J\\nFORGED'"
+    names = ("name", "display_name", "min_version", "install_hint", "cli_binary")
+    script = project.write("x.sh", "".join(f"driver_{name}() {{ {said}; }}\n" for name in names))
+    done = subprocess.run([*MAIN, "inspect", script], cwd=project.folder, env=project.env, capture_output=True)
+    assert b"FORGED" in done.stdout
+    assert unfit(done.stdout.decode()) == []
+    assert b"\nFORGED" not in done.stdout
 
 
 # -- the ways out ------------------------------------------------------------------------------------
@@ -285,6 +305,44 @@ def test_a_result_is_exact_in_a_pipe_and_text_on_a_terminal(
         say(HOSTILE)
     text = b"".join(found).decode("utf-8", "surrogateescape")
     assert unfit(text.replace("\x1b[8m", "")) == []
+
+
+def _said(view: str, *pieces: str) -> None:
+    """Have an agent say something, and then something come from ourselves."""
+    screen = ControllerScreen(live=True)
+    take = {
+        "lines": Renderer(max_iterations=3).show,
+        "controller": screen._show,
+        "ralph-loop": _SessionRenderer(quiet=False).show,
+    }[view]
+    for piece in pieces:
+        take(OutputText(1, piece))
+    take(Notice("that was it"))
+    screen.log("INFO", "that was it")
+
+
+PIPED = ("lines", "controller", "ralph-loop")
+
+
+@pytest.mark.parametrize("view", PIPED)
+def test_what_an_agent_says_is_text_and_colours_in_a_pipe_too(
+    view: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    _said(view, f"one {HOSTILE}\n", "\x1b[3", "1mred\x1b[0m \x1b]0;ow", "ned\x07two\r", "\n")
+    text = capfdbinary.readouterr().out.decode()
+    assert unfit(text.replace("\x1b[8m", "")) == []
+    assert text.endswith("\x1b[31mred\x1b[0m two\n")
+
+
+@pytest.mark.parametrize("view", PIPED)
+def test_in_a_workflow_of_github_what_an_agent_says_is_no_command(
+    view: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    _said(view, "a\n:", ":set-output name=a::b\nx ::\n#", "#[error]y\n ", " :", ":add-mask::a")
+    captured = capfdbinary.readouterr().out
+    assert not re.search(rb"^\s*::|##\[", captured, re.MULTILINE)
+    assert captured.rstrip(b"\n") == b"a\n: :set-output name=a::b\nx ::\n## [error]y\n  : :add-mask::a"
 
 
 def test_only_our_own_colours_stay_in_a_message_and_none_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,6 +380,7 @@ def test_a_loop_with_a_hostile_plan_and_agent_steers_no_terminal(project: Projec
     project.write("../status", str(status))
     project.write(".ralph/@fix_plan.md", f"- [ ] task {NASTY}\n- [ ] two\n")
     project.cli("claude", CLAUDE)
+    project.write("loop.sh", "claude -p hi\n")
     env = {name: value for name, value in project.env.items() if name != "NO_COLOR"}
     commands = (
         ["run", "--driver", "claude-code", "--max-iterations", "1", "--max-failures", "1", "--retry-delay", "0"],
@@ -330,6 +389,7 @@ def test_a_loop_with_a_hostile_plan_and_agent_steers_no_terminal(project: Projec
         ["report"],
         ["report", "--format", "markdown"],
         ["swarm", "run", "--max-iterations", "1", "--dry-run"],
+        ["run", "--script", "loop.sh", "--retry-delay", "0"],
         ["run", "--driver", f"no{NASTY}".replace("\0", "")],
     )
     for words in commands:

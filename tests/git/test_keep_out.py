@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.base.git.ignore import keep_out
-from bridge.base.git.repository import Files
+from bridge.base.git.repository import Files, Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +44,24 @@ def test_a_folder_that_others_may_use_stays_open_to_git(project: Path) -> None:
     assert git(project, "status", "--porcelain") == ""
     (project / "state/later.md").write_text("x")
     assert git(project, "status", "--porcelain", "-uall") == "?? state/later.md\n"
+
+
+@pytest.mark.parametrize("where", ["app/[id]", "a*b", "c\\d/e?"])
+def test_in_a_part_of_a_repository_whose_name_has_a_patterns_signs(project: Path, where: str) -> None:
+    part = project / where
+    (part / "state/logs").mkdir(parents=True)
+    (part / "state/.ralph_bridge.json").write_text("{}")
+    (part / "state/yours.md").write_text("x")
+    files = OWN._replace(own=("state/.ralph_bridge*", "state/mine.json"), shared=True)
+    repository = Repository(part, files)
+    (part / "state/mine.json").write_text("x")
+    own = git(project, "ls-files", "--others", "-z", "--", *repository.own(""))
+    assert {each.rpartition("/")[2] for each in own.split("\0")} == {".ralph_bridge.json", "mine.json", ""}
+    assert keep_out(part, part / "state", files) == ""
+    assert git(part, "status", "--porcelain", "-uall", "-z", ".") == f"?? {where}/state/yours.md\0"
+    (project / ".git/info/exclude").unlink()
+    repository.exclude(*files.own)
+    assert git(part, "status", "--porcelain", "-uall", "-z", ".") == f"?? {where}/state/yours.md\0"
 
 
 def test_state_among_the_users_files_is_excluded_by_the_repository(project: Path) -> None:

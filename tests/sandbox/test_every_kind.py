@@ -76,6 +76,28 @@ def test_a_turn_sends_its_loop_no_message_and_what_its_user_sends_meanwhile_arri
     assert "undone" not in loop.said
 
 
+@bwrap
+def test_a_turn_makes_no_file_of_the_loops_state_another_one(boxed: Project) -> None:
+    """None of all that it had written by its second turn could be replaced, or that was undone, or refused, and
+    reported: what the loop writes in the middle of a turn is no mount any more."""
+    yours = {os.fspath(each) for each in boxed.state.rglob("*")}
+    (boxed.kept / "yours").write_text("".join(f"{each}\n" for each in sorted(yours)))
+    replaces = (
+        f'find "{boxed.state}" -name ".git*" -prune -o -type f -print | grep -vxFf "$kept/yours" > "$kept/loops"; '
+        'while read -r each; do rm -f "$each" && ln -s "$HOME/.netrc" "$each" && echo "$each" >> "$kept/reached"; '
+        'done < "$kept/loops" 2> /dev/null'
+    )
+    boxed.turns("work", f"{replaces}; work")
+    loop = boxed.start("--max-iterations", "3")
+    loop.finished()
+    reached, loops = boxed.kept / "reached", (boxed.kept / "loops").read_text().splitlines()
+    assert [each for each in loops if each.endswith("/.ralph_bridge.json")]
+    assert not [each for each in loops if os.path.islink(each)]
+    for each in reached.read_text().splitlines() if reached.exists() else ():
+        name = os.path.relpath(each, boxed.path)
+        assert f"the turn had changed {name}" in loop.said or f"{each} is not used" in loop.said
+
+
 def test_without_the_provider_nothing_runs(boxed: Project) -> None:
     boxed.done_after("touched")
     done = boxed.start(PATH=f"{boxed.path / 'bin'}:{_without(boxed, 'bwrap')}")

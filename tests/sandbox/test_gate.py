@@ -123,6 +123,10 @@ ATTACKS = {
     "another kind's script": (
         "", "mkdir -p scripts/ralph; touch scripts/ralph/ralph.sh", "[ -e scripts/ralph/ralph.sh ]",
     ),
+    "a script that a run would find": (
+        "mkdir -p tools", "touch ralph-x.sh tools/loop-x.sh .ralph/x.sh",
+        "[ -e ralph-x.sh -o -e tools/loop-x.sh -o -e .ralph/x.sh ]",
+    ),
     "another kind's settings": ("", "mkdir .ralphy; touch .ralphy/config.yaml", "[ -e .ralphy/config.yaml ]"),
     "another kind's controller, by a link": ("", "touch r; ln -s ../r .ralph/ralph", "[ -L .ralph/ralph ]"),
     "another kind, in a folder": ("", "mkdir -p p/.ralph; touch p/.ralph/config", "[ -e p/.ralph/config ]"),
@@ -170,11 +174,12 @@ HONEST = {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home/project"
-    for each in (folder / ".ralph/logs", tmp_path / "home/.claude", tmp_path / "home/.ssh"):
+    home = tmp_path / "h[o]me"  # names of folders may have a pattern's signs
+    folder = home / "pro*ject"
+    for each in (folder / ".ralph/logs", home / ".claude", home / ".ssh"):
         each.mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home/state"))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     _bash(folder, "git init -q; echo Do it. > PROMPT.md")
     return folder
 
@@ -419,7 +424,7 @@ def test_a_link_that_a_turn_could_have_made_is_refused_by_name(project: Path, na
 
 def test_links_of_the_users_own_lead_where_they_lead(project: Path) -> None:
     home = project.parent
-    _bash(home, "mv .claude mine; ln -s mine .claude; mkdir dots; ln -s ../dots mine/skills; ln -s project link")
+    _bash(home, "mv .claude mine; ln -s mine .claude; mkdir dots; ln -s ../dots mine/skills; ln -s pro*ject link")
     box = Box(home / "link", replace(Wishes(provider="bwrap"), read=(str(home / "dots"),)))
     policy = box.contents(["claude"], os.environ).policy
     assert (policy.cwd, str(home / "mine") in policy.writable) == (str(project), True)

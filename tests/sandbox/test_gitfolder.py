@@ -278,6 +278,42 @@ def test_nothing_that_a_turn_writes_into_gits_folder_is_there_outside(tmp_path: 
     assert made.git("log", "-1", "--format=%s") == "after\n"
 
 
+def test_marks_in_the_index_stay_and_keep_nothing_that_a_turn_stages_out(tmp_path: Path) -> None:
+    here = place(tmp_path, boxed=True)
+    here.git("checkout", "-qb", "other")
+    for name in ("a.txt", "big.bin", "dir/one"):
+        (here.top / name).write_text("theirs\n")
+    here.git("commit", "-qam", "theirs")
+    here.git("checkout", "-q", "main")
+    (here.top / "dir/one").write_text("ours\n")
+    here.git("commit", "-qam", "ours")
+    here.git("update-index", "--assume-unchanged", "a.txt", "dir/deep/two")
+    here.git("update-index", "--skip-worktree", "big.bin", "dir/deep/two")
+    here.turn("echo n > new; git add new; git commit -qm new; echo m > more; git add more")
+    marks = "h a.txt\nS big.bin\ns dir/deep/two\nH dir/one\n"
+    assert here.git("ls-files", "-v") == f"{marks}H more\nH new\n"
+    here.git("commit", "-qm", "more")
+    here.turn("git merge other")
+    conflict = "M dir/one\n" * 3
+    assert here.git("ls-files", "-v") == f"{marks}H more\nH new\n".replace("H dir/one\n", conflict)
+    here.turn("git checkout --ours dir/one; git add dir/one; git commit -qm merged; git rm -q --sparse big.bin")
+    assert here.git("ls-files", "-v") == f"{marks}H more\nH new\n".replace("S big.bin\n", "")
+    assert here.git("status", "--porcelain") == "D  big.bin\n"
+    assert here.git("show", "HEAD:a.txt") == "theirs\n"
+    assert not here.said
+
+
+def test_an_index_that_somebody_holds_is_told_of(tmp_path: Path) -> None:
+    here = place(tmp_path, boxed=True)
+    (here.top / ".git/index.lock").touch()
+    here.turn("echo n > new; git add new; git commit -qm new")
+    (here.top / ".git/index.lock").unlink()
+    said = "".join(here.said)
+    assert "the index is as it was before the turn" in said
+    here.git(*said.split("`")[1].split()[1:])
+    assert not here.git("status", "--porcelain")
+
+
 def test_objects_that_git_calls_broken_stay_in_and_end_the_loop(tmp_path: Path) -> None:
     made = place(tmp_path, boxed=True)
     box = made.box()
@@ -363,6 +399,33 @@ def test_a_work_tree_has_a_folder_of_its_own_and_so_has_a_submodule(tmp_path: Pa
     with box.around([BASH, "-c", "git update-ref refs/heads/main HEAD"], made.env) as (argv, env):
         assert ask(argv, cwd=made.home / "tree", env=env, patience=60).ok
     assert made.git("log", "-1", "--format=%s", "main") == "outside\n", "it is checked out elsewhere"
+
+
+def test_a_work_tree_in_the_project_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    made = place(tmp_path, boxed=True)
+    made.git("worktree", "add", "-qb", "side", "trees/side")
+    side = made.top / "trees/side"
+    (side / "staged").touch()
+    made.git("add", "staged", cwd=side)
+    box = made.box()
+    guard = box.guard(made.home / "logs")
+    said = made.turn(
+        "git worktree prune; git gc -q; git worktree list; git checkout side;"
+        " echo x > x; git add x; git commit -qm outside; cd trees/side; git status --short; git commit -qm inside;"
+        " git branch other; git update-ref refs/heads/main HEAD; git config core.fsmonitor x;"
+        " echo n > new; git add new",
+        box=box,
+    )
+    assert list(guard.after(1)) == []
+    assert len(made.said) == 1, "what it made of main, which is checked out"
+    assert said.count("[side]") == 1
+    assert "A  staged" in said
+    assert made.git("log", "--format=%s", "-2") == "outside\nfirst\n"
+    assert made.git("log", "--format=%s %D", "-1", cwd=side).startswith("inside HEAD -> side, other")
+    assert made.git("status", "--porcelain", cwd=side) == "A  new\n"
+    assert made.git("status", "--porcelain") == "?? trees/\n"
+    assert not made.git("fsck", "--strict", "--no-dangling")
+    assert "fsmonitor" not in made.git("config", "--list", cwd=side)
 
 
 @pytest.mark.parametrize("where", ["in the project", "in a project that is none", "beside it"])

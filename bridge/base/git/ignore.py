@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, make_folder, read_bytes, usable, write_atomic
-from bridge.base.git.repository import Repository
+from bridge.base.git.repository import Repository, as_pattern
 from bridge.errors import BridgeError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _exclude(project: Path, patterns: Iterable[str], env: Mapping[str, str] | No
     top, _, place = asked.decode("utf-8", "surrogateescape").partition("\n")
     path = project / place.removesuffix("\n")
     if top:
-        patterns = [f"/{top.rstrip('/')}{each}" for each in patterns]
+        patterns = [f"/{as_pattern(top.rstrip('/'))}{each}" for each in patterns]
     make_folder(path.parent, root=ANYWHERE)
     _add_lines(path, patterns, root=path.parent)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -46,6 +47,11 @@ _LARGE = 64 * 1024 * 1024
 
 def _never(_path: str) -> bool:
     return False
+
+
+def as_pattern(path: str) -> str:
+    """A path in one of git's patterns: what its name has of their signs is no sign."""
+    return re.sub(r"([\\*?\[])", r"\\\1", path)
 
 
 class Files(NamedTuple):
@@ -273,7 +279,10 @@ class Repository(Git):
         """Path patterns for the loop's own files; `magic` says what about them: ``exclude``, or nothing."""
         magic = f"top,{magic}," if magic else "top,"
         return tuple(
-            f":({magic}{'glob' if '*' in path else 'literal'}){self.prefix}{path}" for path in self.files.own
+            f":({magic}glob){as_pattern(self.prefix)}{path}"
+            if "*" in path
+            else f":({magic}literal){self.prefix}{path}"
+            for path in self.files.own
         )
 
     def commit(self, message: str, *, no_verify: bool, allow_empty: bool) -> tuple[Ran, str]:
@@ -352,7 +361,7 @@ class Repository(Git):
         with suppress(OSError):
             make_folder(path.parent)
             text = read_bytes(path).decode("utf-8", "surrogateescape") if path.is_file() else ""
-            wanted = [f"/{self.prefix}{pattern}" for pattern in patterns]
+            wanted = [f"/{as_pattern(self.prefix)}{pattern}" for pattern in patterns]
             missing = [line for line in wanted if line not in text.splitlines()]
             if missing:
                 gap = "" if not text or text.endswith("\n") else "\n"

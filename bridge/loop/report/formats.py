@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.json_files import to_json
-from bridge.base.wording import columns, one_line
+from bridge.base.wording import columns, one_line, tame
 from bridge.loop.engine.turn_records import facts as turn_facts
 from bridge.loop.report.html import html
 from bridge.loop.report.run_facts import TURN_COLUMNS, rows, turn_row
@@ -32,11 +32,17 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>|~&@])")
 
 
 def text(report: Report) -> str:
-    blocks = [f"{report.project} · {report.setup}"]
-    blocks += ["\n".join(_run_as_text(run)) for run in report.runs]
+    lines = [f"{report.project} · {report.setup}", ""]
+    for run in report.runs:
+        lines += [*_run_as_text(run), ""]
     if report.together is not None:
-        blocks.append("\n".join([_together(report), *fact_lines(rows(report.together))]))
-    return "\n\n".join(blocks) + f"\n\nlogs: {report.logs}\n"
+        lines += [_together(report), *fact_lines(rows(report.together)), ""]
+    return joined([*lines, f"logs: {report.logs}"])
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Each is one, whatever is in it: records that an agent can write, and the names of folders."""
+    return "".join(f"{tame(line)}\n" for line in lines)
 
 
 def _together(report: Report) -> str:
@@ -105,7 +111,7 @@ def markdown(report: Report) -> str:
     lines = [line for run in report.runs for line in _run_as_markdown(run)]
     if report.together is not None:
         lines += fact_table(_together(report).capitalize(), rows(report.together))
-    return "\n".join(lines) + "\n"
+    return joined(lines)
 
 
 def escaped(text: str) -> str:

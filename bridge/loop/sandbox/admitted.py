@@ -208,7 +208,7 @@ def compose(
     ]
     free = {os.path.join(top, each) for each in wanted.allow}
     guarded += [each for each in dict.fromkeys(run) if _inside(each, writable) and each not in free]
-    patterns += [os.path.join(top, each) for each in signs if "*" in each]
+    patterns += [cli_state.below(top, each) for each in signs if "*" in each]
     found = [path for each in patterns for path in cli_state.there(each)]
     # What a turn writes where nothing is mounted lies in what stands in for it.
     guarded += [
@@ -274,7 +274,7 @@ def compose(
     return Contents(
         policy=policy,
         guarded=tuple(dict.fromkeys((*known, *reals, *out))),
-        patterns=tuple(each for each in patterns if "*" in each),
+        patterns=tuple(each for each in patterns if isinstance(each, cli_state.Pattern)),
         signs=tuple(files),
         trees=trees,
         believed=believed,
@@ -458,7 +458,7 @@ def is_tree(folder: str, top: str) -> bool:
 
 
 def _is_settings(path: str) -> bool:
-    return path.endswith((".json", ".toml")) and "*" not in path
+    return path.endswith((".json", ".toml")) and not isinstance(path, cli_state.Pattern)
 
 
 @cache

@@ -26,7 +26,7 @@ from bridge.loop.sandbox.hostgit import MOST
 from bridge.loop.sandbox.mounts import inside
 from bridge.loop.sandbox.permissions import without_own
 from bridge.loop.sandbox.probes import probe
-from bridge.loop.sandbox.submodules import repositories, submodule
+from bridge.loop.sandbox.submodules import repositories, submodule, work_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -218,7 +218,8 @@ class Box:
         return self._git[0]
 
     def _apart(self, env: Mapping[str, str], known: Sequence[PrivateGit]) -> tuple[str, ...]:
-        """Have a private folder for each further repository in what a turn writes to, and for submodules.
+        """Have a private folder for each further repository in what a turn writes to, for submodules, and
+        for further work trees of these.
 
         Args:
             known: that of the project.
@@ -240,6 +241,11 @@ class Box:
         for private in [*known, *found] if moves else ():
             modules = {at: each for each in nested if (at := submodule(each, private.own, private.common))}
             found += [PrivateGit(at, at, os.path.dirname(each), env) for at, each in modules.items()]
+            trees = {at: each for each in nested if (at := work_tree(each, private.common))}
+            found += [
+                PrivateGit(at, private.common, os.path.dirname(each), env)
+                for at, each in [*trees.items()][:_MOST_REPOSITORIES]
+            ]
         if known or not self._privates:
             self._privates[:] = found
         return tuple(nested)

@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from bridge.base.clis import Cli
     from bridge.loop.sandbox.box_settings import Wishes
 
+
+class Pattern(str):
+    """Of paths, for glob: the folder in front, whose name may be anything, is escaped in it."""
+
+    __slots__ = ()
+
+
+def below(folder: str, name: str) -> str:
+    """Give a path, or a pattern where the name is one."""
+    return Pattern(os.path.join(glob.escape(folder), name)) if "*" in name else os.path.join(folder, name)
+
+
 _LONGEST = 200
 """Characters of a name that Claude Code doesn't shorten; behind that nobody but it knows the name."""
 
@@ -98,13 +110,14 @@ def places(name: str, cli: Cli, home: str, env: Mapping[str, str]) -> Iterator[s
     """Where a file or folder of a CLI's state lies, or may lie; its name may be a pattern."""
     own, whole = (f"{each.rstrip('/')}/" for each in (cli.state[0], name))
     inside = whole.removeprefix(own) if whole.startswith(own) else os.path.basename(whole[:-1])
-    for path in (_expanded(name, home), *(os.path.join(each, inside) for each in _moved(cli, home, env))):
-        yield os.path.normpath(path)
+    usual = (home, name[2:]) if name.startswith("~") else ("/", name)
+    for folder, each in (usual, *((each, inside) for each in _moved(cli, home, env))):
+        yield below(os.path.normpath(folder), os.path.normpath(each))
 
 
 def there(pattern: str) -> list[str]:
-    """What a name, or a pattern of names, of a CLI's state stands for today."""
-    return sorted(glob.glob(pattern)) if "*" in pattern else [pattern]
+    """What a path, or a pattern of paths, stands for today."""
+    return sorted(glob.glob(pattern)) if isinstance(pattern, Pattern) else [pattern]
 
 
 def _expanded(path: str, home: str) -> str:

@@ -105,6 +105,8 @@ class PrivateGit:
                 os.symlink(large, self._store(number).parent / "lfs/objects")
             stores += f"{self._store(number)}\n"
         files = self._values(now, links) | {"objects/info/alternates": os.fsencode(stores)}
+        if self.own != self.common:  # or `git worktree prune` of the repository around it would remove it
+            files["gitdir"] = os.fsencode(f"{self.tree}/.git\n")
         copies = {name: regular(source) for source, name in (*self._files(now.name), *self._hooks())}
         files |= {name: data for name, data in copies.items() if data is not None}
         os.makedirs(folder / "refs", 0o700)  # that and objects are by what git knows a repository

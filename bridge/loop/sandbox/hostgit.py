@@ -159,7 +159,7 @@ class HostGit:
         yield from self._take_stashes(had, came)
         yield from self._take_head(had, came)
         self._take_merge(had, came, MERGING if not came.under_way.startswith("rebase") else ("ORIG_HEAD",))
-        self._take_index(came, index)
+        yield from self._take_index(came, index)
 
     def _take_refs(self, had: Had, came: Came) -> Iterator[str]:
         """Set refs as values, each only where the host's is what it was when the box was made."""
@@ -309,18 +309,48 @@ class HostGit:
     def _is_commit(self, value: str) -> bool:
         return bool(OBJECT.fullmatch(value)) and self.run("cat-file", "-e", f"{value}^{{commit}}").ok
 
-    def _take_index(self, came: Came, index: Path) -> None:
+    def _take_index(self, came: Came, index: Path) -> Iterator[str]:
         """Have the host's git make the index of the tree that was staged, and of the files as they are."""
         was = self.run("write-tree", env={"GIT_INDEX_FILE": str(index)}).text
         intended = self._intended(index, was)
         if came.tree and (came.tree != was or came.unmerged):
-            self.run("read-tree", "--reset", came.tree)
+            if not (ran := self._read_tree(came.tree)).ok:
+                yield (
+                    f"the index is as it was before the turn, since git can't change it: {one_line(ran.err, 300)}:"
+                    f" `git read-tree --reset {came.tree}` has what the turn has staged"
+                )
+                return
             intended = set()
         if came.unmerged:
             entries = b"".join(each + b"\0" for each in came.unmerged)
             self.run("update-index", "-z", "--index-info", data=entries)
         self._intend(intended, {*came.intended})
         self.run("update-index", "-q", "--refresh")
+
+    def _read_tree(self, tree: str) -> Ran:
+        """Have the index be that tree, with the marks that its user has set (``--skip-worktree``).
+
+        git keeps them, and changes no entry that has one where the file is another: then they are off meanwhile.
+        """
+        ran = self.run("read-tree", "--reset", tree)
+        entries = [] if ran.ok else self.run("ls-files", "-v", "-z").out.split(b"\0")
+        marked = {
+            "assume-unchanged": {each[2:] for each in entries if each[:1].islower()},
+            "skip-worktree": {each[2:] for each in entries if each[:1] in b"Ss" and each},
+        }
+        if not any(marked.values()):
+            return ran
+        self._mark("--no-", marked)
+        ran = self.run("read-tree", "--reset", tree)
+        there = {*self.run("ls-files", "-z").out.split(b"\0")}
+        self._mark("--", {name: paths & there for name, paths in marked.items()})
+        return ran
+
+    def _mark(self, how: str, marked: Mapping[str, AbstractSet[bytes]]) -> None:
+        for name, paths in marked.items():
+            if paths:
+                data = b"".join(each + b"\0" for each in sorted(paths))
+                self.run("update-index", f"{how}{name}", "-z", "--stdin", data=data)
 
     def _intended(self, index: Path, tree: str) -> set[str]:
         """Paths of an index that are to be added, and aren't yet; only indexes of later versions have any."""

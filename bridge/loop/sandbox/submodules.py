@@ -52,6 +52,14 @@ def submodule(path: str, own: str, common: str) -> str:
     return folder if inside and regular(os.path.join(folder, "HEAD")) is not None else ""
 
 
+def work_tree(path: str, common: str) -> str:
+    """The git folder that a further work tree's ``.git`` leads to, where the repository says the same; else ''."""
+    folder = folder_of(path)
+    back = regular(os.path.join(folder, "gitdir")) if os.path.dirname(folder) == f"{common}/worktrees" else None
+    leads = os.path.realpath(os.path.join(folder, os.fsdecode((back or b"").strip())))
+    return folder if back and leads == path else ""
+
+
 def added(private: str, host: HostGit) -> Iterator[Added]:
     """Those whose git folder lies in a private one, whose ``.git`` leads there, and which the host has not yet."""
     described = regular(os.path.join(host.tree, ".gitmodules")) if os.path.isdir(f"{private}/modules") else None

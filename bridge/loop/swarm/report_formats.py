@@ -42,7 +42,7 @@ _CLASSES = {
 
 
 def text(report: SwarmReport) -> str:
-    return "\n".join((f"{report.seen['project']} · {report.setup}", "", *_as_text(report))) + "\n"
+    return formats.joined((f"{report.seen['project']} · {report.setup}", "", *_as_text(report)))
 
 
 def _as_text(report: SwarmReport) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _as_text(report: SwarmReport) -> Iterator[str]:
 
 
 def markdown(report: SwarmReport) -> str:
-    return "\n".join(_as_markdown(report)) + "\n"
+    return formats.joined(_as_markdown(report))
 
 
 def _as_markdown(report: SwarmReport) -> Iterator[str]:

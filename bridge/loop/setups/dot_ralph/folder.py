@@ -148,7 +148,10 @@ _OWN = lazy(
 )
 OF_LOOPS = tuple(
     f".ralph_bridge.{each}"
-    for each in ("json", "lock", "crew.json", "review.json", "review.md", "tasks.json", "tasks")
+    for each in (
+        *("json", "lock", "crew.json", "review.json", "review.md", "tasks.json", "tasks"),
+        *("status.json", "live.log"),
+    )
 )
 """What loops of ours believe in the folders of their state, of whichever kind they are."""
 _PROTECTED = (

@@ -6,9 +6,11 @@ import json
 import os
 import select
 import time
+from codecs import getincrementaldecoder
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from bridge.base.wording import apart, harmless
 from bridge.loop.setups.script.call_input import PIECE
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class Relay:
 
     def __init__(self, call: Call, ended: Callable[[], bool]) -> None:
         self._fds = call.request.fds
+        self._screens = {number: _Screen() for number in (1, 2) if (fd := self._fds[number]) and os.isatty(fd)}
         self._ended = ended
         self._held: list[tuple[int, bytes]] = []
         self._began: float | None = None
@@ -69,7 +72,7 @@ class Relay:
         fd = self._fds[number]
         if fd is None or (self.broken and number == 1):
             return
-        left = memoryview(data)
+        left = memoryview(self._screens[number].text(data) if number in self._screens else data)
         poller = select.poll()
         poller.register(fd, select.POLLOUT)
         while left and not self._ended():
@@ -82,6 +85,19 @@ class Relay:
             except OSError:
                 self.broken = self.broken or number == 1
                 return
+
+
+class _Screen:
+    """What a terminal is shown of bytes that come in pieces: text and its colours."""
+
+    def __init__(self) -> None:
+        self._decoder = getincrementaldecoder("utf-8")("surrogateescape")
+        self._held = ""
+
+    def text(self, data: bytes) -> bytes:
+        whole, self._held = apart(self._held + self._decoder.decode(data))
+        shown = harmless(whole, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
+        return shown.encode("utf-8", "replace")
 
 
 def asked_for_events(call: Call) -> tuple[str, ...]:
