@@ -59,7 +59,6 @@ class Iterations(Generic[S, O]):
         self.policy = policy
         self.handler: TurnHandler[S, O] = loop.handler
         self.sessions = self.turned = False
-        self._worked: set[Tool] = set()
 
     def run(self) -> Generator[LoopEvent, None, Decision]:
         loop = self.loop
@@ -112,7 +111,7 @@ class Iterations(Generic[S, O]):
         request = self.handler.begin_turn(loop.state, plan, session if sessions else None)
         request = replace(
             request,
-            first=not self.turned,
+            first=not self.turned and loop.tool.name not in loop.active.worked,
             added="\n\n".join(filter(None, (request.added, *(stage.words() for stage in self.stages)))),
             timeout=loop.turn_seconds(),
             on_start=loop.active.program,
@@ -159,7 +158,7 @@ class Iterations(Generic[S, O]):
         """Decide by what a turn came to, record it, tell of it."""
         loop, turn, before = self.loop, report.turn, self.loop.state
         if outcome.failure is None:
-            self._worked.add(turn.tool)
+            loop.active.worked.add(turn.tool.name)
         request, own_session, ended = turn.request, before.session_id, loop.now()
         for stage in self.stages:
             outcome = stage.took(report, outcome)
@@ -234,14 +233,14 @@ class Iterations(Generic[S, O]):
             result = yield from mapped(run_turn(tool, again, search.again), told)
         if search.began is not None:
             if command.absent or absence.printed_nothing(result, request.logs.output):
-                self._worked.discard(tool)  # from now on it fails at once
+                loop.active.worked.discard(tool.name)  # from now on it fails at once
             else:
                 yield from loop.tell(search.found(_program(command, tool)))
         return command, result
 
     def _search(self, request: TurnRequest) -> absence.Search:
         loop = self.loop
-        seconds = loop.settings.absent_seconds if loop.tool in self._worked else 0.0
+        seconds = loop.settings.absent_seconds if loop.tool.name in loop.active.worked else 0.0
         return absence.Search(
             seconds, request.number, loop.clock, lambda: not self.handler.stopped() and loop.seconds_left() != 0
         )
