@@ -257,11 +257,9 @@ class Series:
                 return (yield from self._opened(key, renew))
             except BridgeError as error:
                 absent = any(isinstance(each, ProgramNotFound) for each in (error, error.__cause__))
-                if (
-                    not absent
-                    or self.begun == key
-                    or not (yield from mapped(search.again(first_line(error)), _notices))
-                ):
+                if not absent or self.begun == key:
+                    raise
+                if not (yield from mapped(search.again(first_line(error)), _notices)):
                     raise
 
     def _opened(self, key: str, renew: Callable[[], None]) -> Generator[LoopEvent, None, LoopEnded]:
