@@ -657,6 +657,7 @@ def project(example: Example, folder: Path) -> Iterator[Project]:
         ("RETRY", "0.05"),
         ("KILL_GRACE", "0.3"),
         ("ANSWERED", "60"),
+        ("ABSENT", "0"),
     ):
         made.env[f"RALPH_BRIDGE_{name}_SECONDS"] = seconds
     try:

@@ -432,6 +432,16 @@ def usable(what: str | Path) -> Iterator[None]:
         raise
     except OSError as error:
         where = f": {error.filename}" if error.filename and str(error.filename) != str(what) else ""
-        raise ProjectUnusable(
-            f"{what} can't be used: {error.strerror or error}{where}\n  next: check its permissions and the disk"
-        ) from error
+        step = "check its permissions and the disk"
+        if isinstance(error, FileNotFoundError) and (gone := _gone_folder(error.filename)):
+            step = f"{gone} isn't there any more: bring it back, or begin where it is now"
+        raise ProjectUnusable(f"{what} can't be used: {error.strerror or error}{where}\n  next: {step}") from error
+
+
+def _gone_folder(name: object) -> str:
+    """The topmost folder on the way to a file that isn't there; '': all are, or nobody can tell."""
+    gone = ""
+    if isinstance(name, str) and os.path.isabs(name):
+        while not os.path.lexists(name := os.path.dirname(name)):
+            gone = name
+    return gone

@@ -10,6 +10,7 @@ import pytest
 from bridge.base import timestamps
 from bridge.loop.engine.lock import standing
 from tests import examples
+from tests.night.conftest import each_loop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +76,28 @@ def test_a_setup_s_own_rule_goes_first(tmp_path: Path) -> None:
         assert loop.finished() == 4, loop.said
         assert night.begun() == 4
         assert [each["turn"] for each in night.turn_records()] == [1] * 4
+
+
+@each_loop
+def test_a_limit_with_an_end_that_a_cli_waits_for_itself_is_no_failure(night: Project) -> None:
+    """Some print it and try again and again, or sit it out: the deadline ends them, and they have said nothing."""
+    if night.example.agent:
+        return
+    retrying = '{"role":"meta","type":"turn.step.retrying","error_message":"429 %s","status_code":429}'
+    line = retrying.replace("%s", "Usage limit reached. Please try again in 1 second.")
+    night.turns(f"echo '{line}'; hang")
+    words = ("--timeout", "0.02", "--max-iterations", "2", "--retry-delay", "0")
+    loop = night.start(*words)
+    assert loop.finished() == night.example.used_up, loop.said
+    assert [each["result"] for each in night.turn_records()] == ["limit", "success", "success"], loop.said
+
+
+@each_loop
+def test_a_limit_without_an_end_that_a_cli_repeats_for_ever_is_one(night: Project) -> None:
+    if night.example.agent:
+        return
+    words = '"error_message":"429 Usage limit reached.","status_code":429'
+    night.turns(f'echo \'{{"role":"meta","type":"turn.step.retrying",{words}}}\'; hang')
+    loop = night.start("--timeout", "0.02", "--max-iterations", "2", "--retry-delay", "0")
+    assert loop.finished() == night.example.used_up, loop.said
+    assert night.turn_records()[0]["result"] == "timeout", loop.said

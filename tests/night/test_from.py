@@ -161,6 +161,19 @@ def test_what_is_killed_in_the_second_task_goes_on_there(night: Project, by: sig
     as_before(night, files)
 
 
+@each_loop
+def test_a_cli_that_is_away_between_two_tasks_is_waited_for(night: Project) -> None:
+    prepared(
+        night,
+        one=f"[ -e $kept/away ] || {{ touch $kept/away; mv bin/claude bin/claude.new; }}; {night.example.done}",
+    )
+    loop = night.start(example=replace(night.example, words=tuple(words(night))), RALPH_BRIDGE_ABSENT_SECONDS="20")
+    loop.until(lambda: "is looked for again for up to" in loop.said, "it is looked for again")
+    (night.path / "bin/claude.new").rename(night.path / "bin/claude")
+    assert loop.finished() == 0, loop.said
+    assert set(outcomes(night).values()) == {"done"}, loop.said
+
+
 def hangs(night: Project) -> bool:
     return any(night.of_turn(number, "hangs") for number in range(1, night.begun() + 1))
 

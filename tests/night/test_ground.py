@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,6 +94,26 @@ def test_commits_that_a_turn_took_back(night: Project) -> None:
     loop.finished()
     _told(night, "turn 4 took 2 commits back: main was at ")
     assert "turn 3 took 1" not in loop.said + night.logged()
+
+
+def test_a_push_of_the_agents_that_is_refused_once_others_went_through(night: Project) -> None:
+    remote = night.kept / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    hook = remote / "hooks/pre-receive"
+    hook.write_text('#!/bin/sh\n[ ! -e refuse ] || { echo "GH013: not by you" >&2; exit 1; }\n')
+    hook.chmod(0o755)
+    night.git("remote", "add", "origin", str(remote))
+    night.git("push", "-q", "origin", "main")
+    commits = "touched; git add work.txt; git -c user.name=t -c user.email=t@x commit -qm turn work.txt"
+    pushes = f"{commits}; git push -q origin HEAD 2> /dev/null; say pushed"
+    night.turns(pushes, f"touch {remote}/refuse; {pushes}", otherwise=pushes)
+    loop = night.start("--max-iterations", "3", "--notify", f"cat >> {night.kept}/told")
+    loop.finished()
+    _told(night, "2 commits of this run stay here: no remote has taken them")
+    night.turns(otherwise=f"{commits}; say committed")  # by a loop that pushes nothing, nothing is missed
+    loop = night.start("--max-iterations", "8" if night.example.counts_on else "1")
+    loop.finished()
+    assert "no remote has taken" not in loop.said, loop.said
 
 
 def test_the_folder_of_git_is_gone(night: Project) -> None:

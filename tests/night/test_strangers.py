@@ -12,6 +12,7 @@ import pytest
 from bridge.loop.engine.lock import standing
 from tests.cli.conftest import _drop_right_to_read_everything
 from tests.examples import lives, until
+from tests.night.conftest import each_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,3 +115,13 @@ def test_a_state_folder_that_is_read_only_starts_nothing(night: Project) -> None
     assert loop.finished() == night.example.busy, loop.said
     assert "Permission denied" in loop.said
     assert night.begun() == 0
+
+
+@each_loop
+def test_a_project_that_a_turn_moves_away_is_named(night: Project) -> None:
+    night.turns("work", 'p=$PWD; cd /; mv "$p" "$p.away"; say moved')
+    loop = night.start("--max-iterations", "4")
+    assert loop.finished() != 0, loop.said
+    (night.path.parent / f"{night.path.name}.away").rename(night.path)
+    assert f"{night.path} isn't there any more" in loop.said
+    assert night.begun() == 2

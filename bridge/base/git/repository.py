@@ -25,6 +25,7 @@ from bridge.base.git import immune
 from bridge.base.git.command import OF_A_REPOSITORY, Git
 from bridge.base.git.left_open import under_way
 from bridge.base.git.tree import FileStat, TreeState, changed_paths, diff_summary, parse_numstat, parse_tree
+from bridge.base.patterns import lazy
 from bridge.base.process.ask import Ran
 from bridge.base.records import dataclass
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 _BUSY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all")
 _LOCKED = 20
+_PUSHES = 500
+_WHEN = lazy(rb"@\{(\d{1,15})\}")
 _NOTHING = hashlib.sha256().hexdigest()
 """Fingerprint of a working tree in which nothing differs from HEAD."""
 _HASHED_WHOLE = 16 * 1024 * 1024
@@ -225,6 +228,12 @@ class Repository(Git):
         """Count the commits since one that no remote has, as far as it is known here."""
         done = self.run("rev-list", "--count", "HEAD", "--not", "--remotes", *([since] if since else []), "--")
         return int(done.out) if done.ok else 0
+
+    def has_pushed(self, since: float) -> bool:
+        """Whether a push from here has gone through since then (seconds of the epoch); git notes those."""
+        done = self.run("log", "-g", "--remotes", "--date=unix", "--format=%gd %gs", "-n", str(_PUSHES))
+        pushes = (line for line in done.out.splitlines() if line.endswith(b" update by push")) if done.ok else ()
+        return any(int(when) >= int(since) for each in pushes for when in _WHEN.findall(each))
 
     def changes(self, before: TreeState | None) -> Changes | None:
         """Look again and say what has changed; None when git can't be asked, then or now."""

@@ -82,6 +82,8 @@ class ActiveRun:
         """The run before this one."""
         self.notices: tuple[str, ...] = ()
         """What people should be told of it."""
+        self.worked: set[str] = set()
+        """Names of the tools with which a turn has gone well, in this run or in one before it of the same tasks."""
 
     def __enter__(self) -> Self:
         """Take the lock, end what a killed run has left, write the record.
@@ -100,6 +102,7 @@ class ActiveRun:
             before = self.before = run_record.read_run(self._folder)
             self.notices = (*_taken_over(before), *run_record.end_leftovers(self._project, before))
             lock = lent_for(self._folder)
+            self.worked = set() if lock is None else lock.worked
             if lock is None:
                 self.notices += tuple(Aside(self._project, self._folder).recover())
             for notice in self.notices:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bridge.base.process import stopping
+from bridge.loop.engine import absence
 from bridge.loop.engine.events import (
     IterationEnded,
     IterationStarted,
@@ -26,7 +27,7 @@ from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.engine.run_record import Pause
 from bridge.loop.engine.stages.stage import TurnReport, each_of
 from bridge.loop.engine.state import LoopState
-from bridge.loop.turn.tool import Command, CommandBuilt, mapped, run_turn
+from bridge.loop.turn.tool import Command, CommandBuilt, ProgramEnded, mapped, run_turn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from bridge.loop.engine.plan import Plan
     from bridge.loop.engine.policy import Policy
     from bridge.loop.engine.stages.stage import Stage
-    from bridge.loop.turn.tool import Event, TurnRequest, TurnResult
+    from bridge.loop.turn.tool import Event, Tool, TurnRequest, TurnResult
 
 S = TypeVar("S", bound=LoopState)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
@@ -110,7 +111,7 @@ class Iterations(Generic[S, O]):
         request = self.handler.begin_turn(loop.state, plan, session if sessions else None)
         request = replace(
             request,
-            first=not self.turned,
+            first=not self.turned and loop.tool.name not in loop.active.worked,
             added="\n\n".join(filter(None, (request.added, *(stage.words() for stage in self.stages)))),
             timeout=loop.turn_seconds(),
             on_start=loop.active.program,
@@ -149,13 +150,15 @@ class Iterations(Generic[S, O]):
         except BaseException:  # what the turn was is known
             loop.counted(turn, outcome, loop.clock.monotonic() - began, loop.now())
             raise
-        cli = os.path.basename(command.argv[0]) if command.argv else loop.tool.name
+        cli = _program(command, loop.tool)
         report = TurnReport(turn=turn, real=real, cli=cli, seconds=loop.clock.monotonic() - began)
         return (yield from self._judged(report, real))
 
     def _judged(self, report: TurnReport, outcome: O) -> Generator[LoopEvent, None, Decision]:
         """Decide by what a turn came to, record it, tell of it."""
         loop, turn, before = self.loop, report.turn, self.loop.state
+        if outcome.failure is None:
+            loop.active.worked.add(turn.tool.name)
         request, own_session, ended = turn.request, before.session_id, loop.now()
         for stage in self.stages:
             outcome = stage.took(report, outcome)
@@ -204,19 +207,43 @@ class Iterations(Generic[S, O]):
     def _turn(
         self, request: TurnRequest, plan: Plan | None
     ) -> Generator[LoopEvent, None, tuple[Command, TurnResult]]:
-        command = Command()
+        loop, tool = self.loop, self.loop.tool
+        command, has_begun, has_hooks = Command(), False, False
+        search = self._search(request)
 
         def told(event: Event) -> Iterable[LoopEvent]:
-            nonlocal command
+            nonlocal command, has_begun, has_hooks
             if isinstance(event, CommandBuilt):
                 command = event.command
-                event = self._started(request, command, plan)
+                if has_begun:
+                    return ()
+                has_begun, event = True, self._started(request, command, plan)
             elif isinstance(event, RunProgress):
-                self.loop.active.renew()
-            return self.loop.tell(event)
+                loop.active.renew()
+            has_hooks = has_hooks or isinstance(event, ProgramEnded)
+            return loop.tell(event)
 
-        result = yield from mapped(run_turn(self.loop.tool, request), told)
+        result = yield from mapped(run_turn(tool, request, search.again), told)
+        while command.argv and not has_hooks and absence.printed_nothing(result, request.logs.output):
+            why = result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            why = why or f"{_program(command, tool)} could not be started"
+            if not (yield from mapped(search.again(why), told)):
+                break
+            again = replace(request, attempt=request.attempt + 1, timeout=loop.turn_seconds())
+            result = yield from mapped(run_turn(tool, again, search.again), told)
+        if search.began is not None:
+            if command.absent or absence.printed_nothing(result, request.logs.output):
+                loop.active.worked.discard(tool.name)  # from now on it fails at once
+            else:
+                yield from loop.tell(search.found(_program(command, tool)))
         return command, result
+
+    def _search(self, request: TurnRequest) -> absence.Search:
+        loop = self.loop
+        seconds = loop.settings.absent_seconds if loop.tool.name in loop.active.worked else 0.0
+        return absence.Search(
+            seconds, request.number, loop.clock, lambda: not self.handler.stopped() and loop.seconds_left() != 0
+        )
 
     def _started(self, request: TurnRequest, command: Command, plan: Plan | None) -> IterationStarted:
         output = request.logs.for_people
@@ -276,3 +303,8 @@ class Iterations(Generic[S, O]):
             waited = round(loop.now() - waited_from, 3)
             loop.note("waited", at=waited_from, reason=reason, detail=decision.detail, seconds=waited)
         loop.active.waiting(None)
+
+
+def _program(command: Command, tool: Tool) -> str:
+    """Name the program of a turn, as far as it is known."""
+    return os.path.basename(command.argv[0]) if command.argv else command.absent or tool.name

@@ -31,11 +31,13 @@ class Lent(NamedTuple):
 
     Attributes:
         folder: of their state. renew: what `one_loop` has given. task: what the next of them is about.
+        worked: names of the tools that have worked in one of them.
     """
 
     folder: Path
     renew: Callable[[], None]
     task: str
+    worked: set[str]
 
 
 _lent: ContextVar[Lent | None] = ContextVar("lent", default=None)

@@ -132,6 +132,7 @@ class LoopSettings(TurnSettings):
         reserves: further tools; None: there are none.
         gates: what it is held against before it is complete; None: nothing.
         max_context: how full the context of a session may be that is carried on; None: any.
+        absent_seconds: for how long a CLI is looked for that was there before and can't be started; 0: not at all.
         observers: make who hears of the run.
     """
 
@@ -147,6 +148,7 @@ class LoopSettings(TurnSettings):
     reserves: Reserves | None = None
     gates: Gating | None = None
     max_context: ContextBound | None = None
+    absent_seconds: float = 60.0
     observers: tuple[Observe, ...] = ()
 
 
@@ -156,6 +158,7 @@ VARIABLES = {
     "limit_seconds": "RALPH_BRIDGE_LIMIT_WAIT_SECONDS",
     "grace_seconds": "RALPH_BRIDGE_KILL_GRACE_SECONDS",
     "answered_seconds": "RALPH_BRIDGE_ANSWERED_SECONDS",
+    "absent_seconds": "RALPH_BRIDGE_ABSENT_SECONDS",
     "hook_seconds": "RALPH_BRIDGE_HOOK_SECONDS",
     "turn_logs_mb": "RALPH_BRIDGE_TURN_LOGS_MB",
     "turn_log_mb": "RALPH_BRIDGE_TURN_LOG_MB",
@@ -174,6 +177,7 @@ class Night:
         limit_seconds: pause after an API limit whose reset isn't known.
         grace_seconds: how long a tool may take to obey each signal.
         answered_seconds: how long a CLI may stay once it has answered; 0: any time.
+        absent_seconds: for how long a CLI is looked for that was there before; 0: not at all.
         hook_seconds: how long a hook of an agent may take before and after a turn.
         turn_logs_mb: size of the logs of all turns together; 0: any.
         turn_log_mb: size at which the log of a single turn is cut; 0: never.
@@ -185,6 +189,7 @@ class Night:
     limit_seconds: float = 3600.0
     grace_seconds: float = 2.0
     answered_seconds: float = Graces.answered
+    absent_seconds: float = 60.0
     hook_seconds: float = 600.0
     turn_logs_mb: float = 500.0
     turn_log_mb: float = 200.0

@@ -192,11 +192,12 @@ def build_outcome(
     analysis = result.output.finish(facts)
     said, error = words_of(analysis, result)
     before, after = plans
+    waited = _waited_for_its_limit(analysis, said=said, changes=changes)
     outcome = kind(
         status=result.status,
-        timed_out=result.timed_out,
+        timed_out=result.timed_out and not waited,
         idle=result.idle,
-        mute=result.mute,
+        mute=result.mute and not waited,
         completed=analysis.completed_turn,
         said=said,
         is_error=analysis.is_error,
@@ -217,6 +218,15 @@ def build_outcome(
         told = f"without a word, when it was to resume session {request.session}" if mute else outcome.error
         outcome = replace(outcome, dead_session=mute or is_dead_session(*texts), error=told)
     return outcome
+
+
+def _waited_for_its_limit(analysis: Analysis, *, said: bool, changes: Changes | None) -> bool:
+    """Whether a turn has come to nothing but a limit that names its end: that has cut it short, whoever ended it.
+
+    One without an end, which a CLI repeats for ever, leaves nothing to wait for.
+    """
+    named = analysis.limit is not None and analysis.limit.resets_at is not None
+    return named and not said and not (changes is not None and changes.count)
 
 
 def words_of(analysis: Analysis, result: TurnResult) -> tuple[bool, str | None]:

@@ -16,6 +16,7 @@ from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural
 from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.turn.progress import last_sentence
+from bridge.loop.turn.tool import NOT_STARTED
 from bridge.scripts.stream.analysis.model import PermanentReason
 from bridge.scripts.stream.analysis.permanent import may_pass
 
@@ -44,7 +45,6 @@ REASONS = frozenset((IDLE, SAME, PROMPT_GONE, *PermanentReason))
 NOT_READY = 4
 """Exit code for what the environment lacks."""
 
-_NOT_STARTED = 127
 _AT_ONCE = 20.0
 """Seconds within which a tool fails that can't work here at all."""
 
@@ -115,7 +115,7 @@ class Standstill:
         idle = 0 if worked or worked is None else self.idle + (outcome.failure is None)
         answered = self.answered or outcome.failure is None or bool(outcome.said)
         words = _same_words(outcome, seconds)
-        counts = words and (not answered or outcome.status == _NOT_STARTED)
+        counts = words and (not answered or outcome.status == NOT_STARTED)
         same = (self.same + 1 if words == self.words else 1) if counts else 0
         return Standstill(permanent, idle, same, words, answered)
 

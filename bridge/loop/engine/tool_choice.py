@@ -19,6 +19,7 @@ from bridge.loop.engine.outcome import Outcome
 from bridge.loop.engine.policy import ASK_AGAIN, MARGIN, Decision, Limits, Verdict, session_after
 from bridge.loop.engine.standstill import sentence
 from bridge.loop.engine.state import LoopState
+from bridge.loop.turn.tool import NOT_STARTED
 from bridge.scripts.session_id import validate_session_id
 from bridge.scripts.stream.analysis import Limit, PermanentReason, is_overload
 
@@ -46,7 +47,6 @@ _FARTHEST = 8 * 86_400.0
 _FAILURES = Limits().same_failures
 """Failures in a row after which a stand-in is set aside."""
 
-_NOT_STARTED = 127
 """Exit status of a turn whose program could not be started."""
 
 _WHY = 200
@@ -146,7 +146,7 @@ def _unfit(outcome: Outcome, stands: Standing, cli: str) -> str:
         return ""
     if outcome.permanent is not None:
         return sentence(outcome.permanent, cli)
-    if outcome.status == _NOT_STARTED:
+    if outcome.status == NOT_STARTED:
         return outcome.error or "its program could not be started"
     if stands.failures >= _FAILURES and not stands.overloads:
         return f"{stands.failures} turns in a row failed, the last: {outcome.failure}"

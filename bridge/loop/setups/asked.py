@@ -64,6 +64,7 @@ def asked_settings(
         max_silence=options.silence_seconds,
         turn_log_bytes=night.turn_log_bytes,
         hook_seconds=night.hook_seconds,
+        absent_seconds=night.absent_seconds,
         observers=telemetry_of(options.telemetry, content=options.telemetry_content),
         box=box,
     )

@@ -13,13 +13,15 @@ from bridge.base.files import delete, delete_folder, make_folder, usable, write_
 from bridge.base.git.repository import find_repository
 from bridge.base.records import dataclass
 from bridge.base.wording import one_line, plural
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, ProgramNotFound
+from bridge.loop.engine.absence import Search
 from bridge.loop.engine.caps import REASONS
 from bridge.loop.engine.events import IterationEnded, LoopEnded, LoopEvent, Notice, TasksStand
+from bridge.loop.engine.handler import WallClock
 from bridge.loop.engine.inbox import STOPPED
 from bridge.loop.engine.lock import FILE as LOCK
 from bridge.loop.engine.lock import Lent, lent
-from bridge.loop.engine.loop_settings import read_caps
+from bridge.loop.engine.loop_settings import night, read_caps
 from bridge.loop.engine.policy import Decision, Verdict
 from bridge.loop.engine.run_record import read_run
 from bridge.loop.engine.set_aside import Aside
@@ -32,15 +34,17 @@ from bridge.loop.tasks.source_updates import Account, tell
 from bridge.loop.tasks.task import NothingOpen, Task
 from bridge.loop.tasks.task_order import ordered
 from bridge.loop.tasks.tasks_record import Became, TasksRecord, keys, read_tasks
+from bridge.loop.turn.tool import first_line, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bridge.loop.setups.options import RunOptions
     from bridge.loop.setups.setup_kind import Opened, Setup, SetupKind
     from bridge.loop.tasks.source_updates import How, Word
     from bridge.loop.tasks.task import Source
+    from bridge.loop.turn.tool import Event
 
 _OVER = (*REASONS, STOPPED, "max_minutes", "cancelled")
 """Reasons for which no further task is begun: what counts for all is used up, or somebody has stopped it."""
@@ -105,6 +109,8 @@ class Series:
         self.caps = self.options.caps.over(read_caps(os.environ))
         self.tasks: dict[str, Task] = {}
         self.untold: set[tuple[str, str]] = set()
+        self.worked: set[str] = set()
+        self.begun = ""  # the last of them whose loop has
         self.totals, self.iterations = NO_TURNS, 0
         self.began = time.monotonic()
 
@@ -149,7 +155,7 @@ class Series:
                 yield shown, None
                 return
             stack.callback(lambda: self.aside.give_back(done=key != self.record.under_way))
-            with lent(Lent(self.state, renew, "")):
+            with lent(Lent(self.state, renew, "", self.worked)):
                 opened = self._open(key, stack, lambda _line: None)
             yield shown, opened
 
@@ -243,6 +249,20 @@ class Series:
     # -- one of them ---------------------------------------------------------------------------------------
 
     def _one(self, key: str, renew: Callable[[], None]) -> Generator[LoopEvent, None, LoopEnded]:
+        """Run the loop of a task. One that can't be opened, since a CLI is away that has worked, is tried again."""
+        seconds = night(os.environ).absent_seconds if self.worked else 0.0
+        search = Search(seconds, 0, WallClock(), lambda: True)
+        while True:
+            try:
+                return (yield from self._opened(key, renew))
+            except BridgeError as error:
+                absent = any(isinstance(each, ProgramNotFound) for each in (error, error.__cause__))
+                if not absent or self.begun == key:
+                    raise
+                if not (yield from mapped(search.again(first_line(error)), _notices)):
+                    raise
+
+    def _opened(self, key: str, renew: Callable[[], None]) -> Generator[LoopEvent, None, LoopEnded]:
         task = self.tasks[key]
         known = self._known()
         number, of = 1 + sum(bool(self._became(each)) for each in known), len(known)
@@ -251,11 +271,11 @@ class Series:
         notices: list[str] = []
         with ExitStack() as stack:
             stack.callback(self._leave, notices)
-            with lent(Lent(self.state, renew, f"task {number} of {of}: {self._shown(key)}")):
+            with lent(Lent(self.state, renew, f"task {number} of {of}: {self._shown(key)}", self.worked)):
                 opened = self.opened = self._open(key, stack, notices.append)
                 events = stack.enter_context(closing(opened.events()))
                 first = next(events)
-            self.record.under_way = key
+            self.record.under_way = self.begun = key
             self._save()
             yield from self._tell(key, "begun")
             yield TaskLoopStarted(number, of, task, self._shown(key))
@@ -442,3 +462,8 @@ class Series:
 def _ends_all(end: LoopEnded) -> bool:
     """Whether no further task is begun behind such an end, and its own goes on when the same is asked for again."""
     return end.reason in _OVER or end.permanent is not None
+
+
+def _notices(event: Event) -> Iterable[LoopEvent]:
+    """Nobody is told how long it takes: no loop is at work."""
+    return [event] if isinstance(event, Notice) else []

@@ -85,20 +85,24 @@ class AgentTool(Tool):
             agent.shell.update({"PATH": self._path[0]})
 
     def prepare(self, request: TurnRequest) -> Command:
-        """See whether the program is there; its own controller has seen to that before its first turn.
+        """See whether the program is there; its own controller looks before its first turn, and then has each try.
 
         Raises:
             bridge.errors.ProgramNotFound: there is no ``AGENT_CLI``, in the first turn.
         """
-        if self._as_controller:
-            return Command((self.agent.cli,), None, live=True)
+        cli = self.agent.cli
+        there = Command((cli,), None, live=True)
+        if self._as_controller and request.first:
+            return there
         try:
             self.require_program()
         except ProgramNotFound:
             if request.first:
                 raise
-            return Command(broken=f"{self.agent.cli} was not found on PATH")
-        return Command((self.agent.cli,), None, live=True)
+            if self._as_controller:
+                return replace(there, absent=cli)
+            return Command(broken=f"{cli} was not found on PATH", absent=cli)
+        return there
 
     def require_program(self) -> None:
         """See whether the program is there.

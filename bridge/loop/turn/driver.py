@@ -181,7 +181,7 @@ class DriverTool:
                 broken.
             bridge.errors.ArgumentTooLong, ConfigurationError: see :func:`run_turn`.
         """
-        settings = self._settings
+        settings, command = self._settings, Command(("its program",))
         try:
             if settings.box is not None:
                 settings.box.admit(request.prompt)
@@ -196,7 +196,9 @@ class DriverTool:
                     raise self._unusable(error, request) from None
                 raise
             # The CLI was there before, and may be again: CLIs replace themselves when they update.
-            return Command(broken=str(error) if isinstance(error, HookError) else first_line(error))
+            if isinstance(error, HookError):
+                return Command(broken=str(error))
+            return Command(broken=first_line(error), absent=os.path.basename(command.argv[0]))
         return command
 
     def _unusable(self, error: HookError, request: TurnRequest) -> HookError:

@@ -27,6 +27,8 @@ B = TypeVar("B")
 R = TypeVar("R")
 
 _STDERR_TAIL = 64 * 1024
+NOT_STARTED = 127
+"""Status of a turn whose program could not be started, as a shell has it."""
 
 
 # -- what goes in ------------------------------------------------------------------------------------
@@ -147,6 +149,7 @@ class Command:
         stdin: what it reads there; None: nothing.
         live: its events are shown as they come.
         broken: why it can't be run, or ''.
+        absent: the program that isn't there, if that is why; it may be again.
         note: what is to be said of it, or ''.
     """
 
@@ -154,6 +157,7 @@ class Command:
     stdin: bytes | None = None
     live: bool = False
     broken: str = ""
+    absent: str = ""
     note: str = ""
 
 
@@ -312,8 +316,18 @@ class Tool(Protocol):
         return ""
 
 
-def run_turn(tool: Tool, request: TurnRequest) -> Generator[Event, None, TurnResult]:
-    """Run one turn. The first event is its command; close the generator to end the tool with all that it started.
+def _give_up(_why: str) -> Generator[Event, None, bool]:
+    yield from ()
+    return False
+
+
+def run_turn(
+    tool: Tool, request: TurnRequest, again: Callable[[str], Generator[Event, None, bool]] = _give_up
+) -> Generator[Event, None, TurnResult]:
+    """Run one turn. Its command is an event; close the generator to end the tool with all that it started.
+
+    Args:
+        again: waits for a program that isn't there, told why; whether it is to be looked for again.
 
     Raises:
         bridge.errors.HookError: a hook failed, in the first turn; or called ``exit``.
@@ -323,6 +337,8 @@ def run_turn(tool: Tool, request: TurnRequest) -> Generator[Event, None, TurnRes
         bridge.errors.BridgeError: a file can't be written, the process doesn't end.
     """
     command = Command(broken=request.broken) if request.broken else tool.prepare(request)
+    while command.absent and (yield from again(command.broken or f"{command.absent} was not found on PATH")):
+        command = tool.prepare(request)
     yield CommandBuilt(command)
     if command.broken:
         return not_started(command.broken)
@@ -347,7 +363,7 @@ def not_started(why: str) -> TurnResult:
     """Say that a turn could not be started, as a shell would."""
     from bridge.scripts.stream.analysis import Analyzer
 
-    return TurnResult(127, Analyzer(), stderr=why.encode("utf-8", "replace"))
+    return TurnResult(NOT_STARTED, Analyzer(), stderr=why.encode("utf-8", "replace"))
 
 
 def first_line(error: BaseException) -> str:

@@ -189,12 +189,15 @@ class Ground(Stage):
         status = 0 if decision.status is None else decision.status
         return replace(decision, verdict=Verdict.INCOMPLETE, status=status)
 
+    def _agent_pushes(self) -> bool:
+        return self.loop.repository.has_pushed(self.loop.now() - self.loop.elapsed())
+
     def last_words(self) -> str:
         """Say at the end what isn't as it was, as part of a sentence; or ''."""
         found = [f"the fix plan {self._how_gone} since turn {self._plan_gone}"] if self._plan_gone else []
         found += [f"git's folder is gone since turn {self._git_gone}"] if self._git_gone else []
         found += self._lost[-_TOLD:]
-        if self._first is not None and self.loop.handler.pushes():
+        if self._first is not None and (self.loop.handler.pushes() or self._agent_pushes()):
             here = self.loop.repository.kept_here(self._head)
             one = "commit of this run stays here: no remote has taken it"
             several = "commits of this run stay here: no remote has taken them"

@@ -97,6 +97,9 @@ class CommonSettings:
     answered_seconds: float = setting(
         "RALPH_BRIDGE_ANSWERED_SECONDS", SECONDS, "5",
         "How long its CLI may stay once it has answered; 0 is any time.")
+    absent_seconds: float = setting(
+        "RALPH_BRIDGE_ABSENT_SECONDS", SECONDS, "60",
+        "How long its CLI is looked for that was there before and can't be started; 0 is not at all.")
     log_max_mb: int = setting(
         "RALPH_BRIDGE_LOG_MAX_MB", COUNT, "10", "Size in MB at which ralph.log is put aside; 0 is never.")
     log_keep: int = setting("RALPH_BRIDGE_LOG_KEEP", POSITIVE, "4", "How many of those are kept.")

@@ -92,6 +92,7 @@ def loop_settings(
         limit_seconds=settings.limit_wait_seconds,
         grace_seconds=settings.kill_grace_seconds,
         answered_seconds=settings.answered_seconds,
+        absent_seconds=settings.absent_seconds,
         turn_log_mb=settings.turn_log_mb,
     )
     asked = asked_settings(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import make_folder, usable
 from bridge.base.records import dataclass
-from bridge.errors import ConfigurationError, HookExited, SessionRefused
+from bridge.errors import ConfigurationError, HookExited, ProgramNotFound, SessionRefused
 from bridge.loop.engine.events import HookText, LoopEnded
 from bridge.loop.engine.loop_settings import night
 from bridge.loop.engine.policy import Limits
@@ -233,4 +233,5 @@ def _program(agent: Agent) -> None:
     if not agent.cli:
         raise SessionRefused(f"Error: {agent.script} does not set AGENT_CLI")
     if not agent.shell.call("command", "-v", "--", agent.cli).ok:
-        raise SessionRefused(f"Error: agent CLI not found in PATH: {agent.cli}")
+        why = f"Error: agent CLI not found in PATH: {agent.cli}"
+        raise SessionRefused(why) from ProgramNotFound(why)

@@ -256,6 +256,10 @@ class ScriptHandler(PlainHandler[ScriptState]):
             assert self._now is not None
             self._busy = True
             running = self._running.get(self._now.number)
+            if running is not None and request.attempt and not running.is_alive():
+                self._server.look_again(self._now)
+                running.relay.drop()
+                running = None
             running = running or self._begin(self._now, request)
             for each in self._waiting:  # that came with it
                 if each.number not in self._running and self._loop.box is None and self._may_begin():

@@ -127,7 +127,6 @@ class Call:
 
     def __init__(self, connection: socket.socket, request: Request, form: Form, program: str, number: int) -> None:
         self.request, self.form, self.program, self.number = request, form, program, number
-        self.argv = (program, *request.argv[1:])
         self._connection = connection
         self._signals: list[int] = []
         self._lock = threading.Lock()
@@ -141,6 +140,10 @@ class Call:
         self.fed = bytearray()
         """What was read of a stdin that is this call's alone."""
         self._own_stdin: bool | None = None
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return (self.program, *self.request.argv[1:])
 
     @property
     def name(self) -> str:
@@ -201,6 +204,8 @@ class Server:
         self._named = {os.path.basename(each): each for each in paths}
         self.names: list[str] = []
         """Of the programs that are stood in for."""
+        self._seen: dict[str, str] = {}
+        """Where they were when they were looked for last."""
         self._count = 0
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
@@ -260,7 +265,14 @@ class Server:
     def real(self, name: str, env: Mapping[str, str]) -> str | None:
         """The program that a call means without the stand-ins; None: there is none."""
         found = shutil.which(name, path=without(env.get("PATH", os.defpath), self.bin))
-        return env.get(REAL) or found or self._named.get(name)
+        if real := env.get(REAL) or found or self._named.get(name):
+            self._seen[name] = real
+        return real
+
+    def look_again(self, call: Call) -> None:
+        """Find the program of a call that is to be made again: it may have been away, and be elsewhere now."""
+        name = os.path.basename(call.request.argv[0])
+        call.program = self.real(name, call.request.env) or call.program
 
     # -- the stand-ins -------------------------------------------------------------------------------
 
@@ -317,6 +329,8 @@ class Server:
         program = self.real(name, request.env)
         stdout = request.fds[1]
         form = form_of((name, *request.argv[1:]), terminal=stdout is not None and os.isatty(stdout))
+        if form is not None:  # one that is away fails as a turn
+            program = program or self._seen.get(name)
         if form is None or program is None:
             request.close()
             if program is None:

@@ -21,7 +21,7 @@ from bridge.loop.setups.script.call_input import CHUNK, feed, lent, position_of,
 from bridge.loop.setups.script.call_output import Relay, asked_for_events, text_of
 from bridge.loop.turn.language_model import with_model
 from bridge.loop.turn.logs import TurnLog
-from bridge.loop.turn.tool import Command, Notice, RunProgress, first_line, not_started, stderr_tail
+from bridge.loop.turn.tool import NOT_STARTED, Command, Notice, RunProgress, first_line, not_started, stderr_tail
 from bridge.loop.turn.watched import Watched
 from bridge.scripts.stream.analysis import Analyzer, RunFacts, analyze_file
 from bridge.scripts.stream.analysis.permanent import may_pass
@@ -73,6 +73,8 @@ class Running:
         self.beside = False
         """It has begun while another one is the loop's turn: what it comes to is looked at later."""
         self.error: BaseException | None = None
+        self._unstarted = b""
+        """Why it could not be started."""
         self.note = ""
         """What is to be said of the model that was asked for."""
         self._timeout, self._added, self._exports = timeout, added, exports
@@ -110,8 +112,8 @@ class Running:
             try:
                 self.result = self._run()
             except (ProgramNotFound, ProgramNotStarted) as error:
-                self.relay.put(2, f"{first_line(error)}\n".encode("utf-8", "replace"))
                 self.result = not_started(first_line(error))
+                self._unstarted = f"{first_line(error)}\n".encode("utf-8", "replace")
             finally:
                 self._end_feed()
             if self.beside and self._is_for_the_script():
@@ -125,6 +127,7 @@ class Running:
         """Give the script what it has printed, and its status; None: as the CLI has ended."""
         assert self.result is not None
         status = self.result.status if status is None else status
+        self.relay.put(2, self._unstarted)
         self.relay.release()
         self.call.end(-signal.SIGPIPE if self.relay.broken and status == 0 else status)
 
@@ -132,7 +135,7 @@ class Running:
         """Whether a loop would neither make this call again nor end because of it, so that nobody has to wait for
         the turn in front: it may be that it is this one's output which that is waiting for.
         """
-        if self.result is None or self.call.gone or self.result.timed_out:
+        if self.result is None or self.call.gone or self.result.timed_out or self.result.status == NOT_STARTED:
             return False
         facts = RunFacts(now=datetime.now().astimezone(), exit_status=self.result.status, stderr=self.result.stderr)
         found = analyze_file(self.output, facts)
