@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.loop.setups.script.server import Server
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -424,3 +425,15 @@ def test_a_script_whose_lines_end_as_on_windows_is_named_as_such(calls: Calls) -
     done = calls.run("--script", "loop.sh")
     assert done.returncode == 4
     assert "next: its lines end as on Windows (CRLF): sed -i.crlf" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no command line can be written to here")
+def test_a_script_that_looks_for_others_of_its_name_finds_none(calls: Calls) -> None:
+    number = os.getpid()
+    calls.write(
+        f"only-{number}.sh", f"#!/bin/bash\ngrep -l '[o]nly-{number}' /proc/[0-9]*/cmdline; echo /proc/$$/cmdline\n"
+    )
+    argv = [*MAIN, "run", "--script", f"only-{number}.sh"]
+    done = subprocess.run(argv, cwd=calls.folder, env=calls.env, capture_output=True, text=True, check=False)
+    *found, own = done.stdout.split()
+    assert found == [own]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, descriptor, usable
 from bridge.base.json_files import read_text
+from bridge.base.process import table
 from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.loop.engine.loop_settings import night
@@ -175,6 +176,7 @@ class ScriptLoop(Opened):
     def _started(self, env: dict[str, str], folder: str, ended: Callable[[], None]) -> ScriptProcess:
         grace = self.loop.graces.terminate
         output = None if self.here else _log(self.loop.project)
+        table.hide_name(self.name)  # scripts look for others of their name, to leave it to them or to kill them
         return ScriptProcess(self.argv, self.cwd, env, ended, grace=grace, folder=folder, output=output)
 
 
