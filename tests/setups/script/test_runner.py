@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.setups.script.arguments import needs_words
 from bridge.loop.setups.script.server import Server
 from tests.command import MAIN
 
@@ -102,6 +103,24 @@ def test_a_script_that_ends_before_any_call_is_told_where_arguments_go(calls: Ca
     for words in ((), ("--", "x")):
         assert "behind --" not in calls.script("[ $# = 1 ] || claude -p go; exit 1", *words).stderr
     assert "behind --" not in calls.script("exit 130").stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "asks"),
+    [
+        (
+            "[ -f PRD.md ] || { echo 'no PRD.md'; exit 1; }\nfor i in $(seq 1 \"${1:-10}\"); do claude -p go; done",
+            False,
+        ),
+        ("while [ $# -gt 0 ]; do case $1 in --max) max=$2; shift 2 ;; *) shift ;; esac; done\nexit 1", False),
+        ("file=$1\nif [[ -z $file ]]; then\n  echo 'which file?' >&2\n  exit 1\nfi", True),
+        ("while [ $# -gt 0 ]; do case $1 in --task) task=$2; shift 2 ;; esac; done\n[[ -n $task ]] || die 1", True),
+        ("rounds=${1:?how many}\nclaude -p go", True),
+        ("(( $# == 2 )) || exit 64", True),
+    ],
+)
+def test_a_script_that_ends_for_a_reason_of_its_own_is_not_told_of_arguments(code: str, asks: bool) -> None:
+    assert needs_words(f"#!/bin/bash\n{code}\n") is asks
 
 
 def test_a_failure_for_good_ends_all(calls: Calls) -> None:

@@ -18,6 +18,18 @@ _NUMBER = re.compile(r"\[[01]-9\]|\[:digit:\]")
 """It asks of a word whether that is a number, wherever it stands."""
 _OPTION = re.compile(r"(?<![\w-])(--max-iterations|--iterations|--max|-n)(?:=\*)?(?=[|)])")
 """An option with the number, in a pattern of a ``case``."""
+_COUNTED = re.compile(
+    r"\$\{?#\}?[\"']?\s*(?:-l[te]|-eq|<|==?|(?:-ne|!=)\s*[1-9])|\$\{[12]:?\?"
+    r"|-z\s+\"?\$\{?1\b|-n\s+\"?\$\{?1\b[^\n]*\|\||(?:<=?|\.\.|\bseq\b[^\n;]*\s)\s*\"?\$\{?1\b(?!:?-)"
+)
+"""It asks whether there is one, or counts to one without another value for none."""
+_KEPT = re.compile(r"(\w+)=\"?\$\{?[12](?::?-)?\}?\"?(?=[\s;])")
+_NONE = (
+    r"(?:-z\s+\"?\$\{?NAME\b|-n\s+\"?\$\{?NAME\b[^\n]*\|\|)"
+    r"[^\n]*(?:\n[^\n]*){0,3}?(?:\bexit\b|usage|\bdie\b|fail|err)"
+)
+"""One that it has kept, or an option's value, isn't there, and that is no good."""
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _SECOND = re.compile(r"\$\{?2\b")
 
 
@@ -33,6 +45,15 @@ def takes_number(text: str) -> bool:
     if any(each.search(text) for each in (_NUMBER, _OPTION, _HANDED_ON)):
         return True
     return _TAKEN.search(_LOCAL.sub("", text)) is not None
+
+
+def needs_words(text: str) -> bool:
+    """Whether a script may refuse to go on without arguments."""
+    text = _COMMENT.sub("", text)
+    kept = dict.fromkeys(_KEPT.findall(text))
+    return _COUNTED.search(text) is not None or any(
+        re.search(_NONE.replace("NAME", name), text, re.IGNORECASE) for name in kept
+    )
 
 
 def number_words(most: int | None, text: str, mode: Sequence[str] = (), usual: str = "") -> tuple[str, ...]:
