@@ -19,17 +19,18 @@ _NUMBER = re.compile(r"\[[01]-9\]|\[:digit:\]")
 _OPTION = re.compile(r"(?<![\w-])(--max-iterations|--iterations|--max|-n)(?:=\*)?(?=[|)])")
 """An option with the number, in a pattern of a ``case``."""
 _COUNTED = re.compile(
-    r"\$\{?#\}?[\"']?\s*(?:-l[te]|-eq|<|==?|(?:-ne|!=)\s*[1-9])|\$\{[12]:?\?"
-    r"|-z\s+\"?\$\{?1\b|-n\s+\"?\$\{?1\b[^\n]*\|\||(?:<=?|\.\.|\bseq\b[^\n;]*\s)\s*\"?\$\{?1\b(?!:?-)"
+    r"\$\{?#\}?[\"']?\s*(?:-l[te]|-eq|<|==?|(?:-ne|!=)\s*[1-9])|\$\{[12]:?\?|-z\s+\"?\$\{?1\b"
+    r"|-n\s+\"?\$\{?1\b[^\n]{0,200}\|\||(?:<=?|\.\.|\bseq\b[^\n;]{0,200}\s)\s*\"?\$\{?1\b(?!:?-)"
 )
 """It asks whether there is one, or counts to one without another value for none."""
-_KEPT = re.compile(r"(\w+)=\"?\$\{?[12](?::?-)?\}?\"?(?=[\s;])")
-_NONE = (
-    r"(?:-z\s+\"?\$\{?NAME\b|-n\s+\"?\$\{?NAME\b[^\n]*\|\|)"
-    r"[^\n]*(?:\n[^\n]*){0,3}?(?:\bexit\b|usage|\bdie\b|fail|err)"
+_KEPT = re.compile(r"\b(\w+)=\"?\$\{?[12](?::?-)?\}?\"?(?=[\s;])")
+_NONE = re.compile(
+    r"-(?:z\s+\"?\$\{?(\w+)\b|n\s+\"?\$\{?(\w+)\b[^\n]{0,200}\|\|)"
+    r"(?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:\bexit\b|usage|\bdie\b|fail|err))",
+    re.IGNORECASE,
 )
-"""One that it has kept, or an option's value, isn't there, and that is no good."""
-_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+"""What it has kept of one, or of an option's value, isn't there, and that is no good."""
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _SECOND = re.compile(r"\$\{?2\b")
 
 
@@ -50,10 +51,8 @@ def takes_number(text: str) -> bool:
 def needs_words(text: str) -> bool:
     """Whether a script may refuse to go on without arguments."""
     text = _COMMENT.sub("", text)
-    kept = dict.fromkeys(_KEPT.findall(text))
-    return _COUNTED.search(text) is not None or any(
-        re.search(_NONE.replace("NAME", name), text, re.IGNORECASE) for name in kept
-    )
+    missed = {name for each in _NONE.finditer(text) for name in each.groups() if name}
+    return _COUNTED.search(text) is not None or not missed.isdisjoint(_KEPT.findall(text))
 
 
 def number_words(most: int | None, text: str, mode: Sequence[str] = (), usual: str = "") -> tuple[str, ...]:
