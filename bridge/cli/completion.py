@@ -4,6 +4,7 @@ little is imported.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -31,8 +32,9 @@ def completion(context: click.Context, shell: str) -> None:
     ~/.zshrc     eval "$(ralph-bridge completion zsh)"
     config.fish  ralph-bridge completion fish | source
 
-    bash has to be 4.4 or newer; in zsh, the line stands behind compinit.
+    In zsh, the line stands behind compinit.
     """
+    register()
     made, root = get_completion_class(shell), context.find_root()
     assert made is not None, f"click has no completion for {shell}"
     variable = f"_{root.info_name}_COMPLETE".replace("-", "_").upper()  # as click names it
@@ -43,10 +45,36 @@ def completion(context: click.Context, shell: str) -> None:
 _KINDS = ("agent:", "driver:")
 
 
-class _Bash(BashComplete):
-    """Bash takes a word with a colon for three, and a completion for the last of them."""
+_BASH = """\
+%(complete_func)s() {
+    local IFS=$'\\n' each
+    COMPREPLY=()
+    for each in $(
+        env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" COMP_WORDBREAKS="$COMP_WORDBREAKS" \\
+            %(complete_var)s=bash_complete "$1"
+    ); do
+        case $each in
+            plain,*) COMPREPLY+=("${each#plain,}") ;;
+            dir,*) compopt -o dirnames 2>/dev/null ;;
+            file,*) compopt -o default 2>/dev/null ;;
+        esac
+    done
+}
+# Up to 4.3 names come sorted, and up to 3.2 files wherever nothing else is offered.
+complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
+    complete -o default -F %(complete_func)s %(prog_name)s
+"""
 
+
+class _Bash(BashComplete):
+    """Bash takes a word with a colon for three (not before 4.0), and a completion for the last of them."""
+
+    source_template = _BASH
     _before = ""
+
+    @staticmethod
+    def _check_version() -> None:
+        """Any will do."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         args, incomplete = super().get_completion_args()
@@ -58,6 +86,8 @@ class _Bash(BashComplete):
                 words.append(word)
         if words[-1] != incomplete:
             self._before = words[-1].partition(":")[0] + ":"
+        elif ":" in os.environ.get("COMP_WORDBREAKS", "") and incomplete.startswith(_KINDS):
+            self._before = incomplete.partition(":")[0] + ":"
         return words[:-1], words[-1]
 
     def format_completion(self, item: CompletionItem[str]) -> str:

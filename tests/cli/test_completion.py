@@ -41,6 +41,12 @@ LINES = {
     "ralph-bridge verify drivers/my-t": "ralph-bridge verify drivers/my-tool.sh ",
     "ralph-bridge report --for": "ralph-bridge report --format ",
 }
+OFFERED = {
+    "ralph-bridge verif": "verify",
+    "ralph-bridge inspect cod": "codex",
+    "ralph-bridge verify drivers/my-t": "",
+    "ralph-bridge inspect agent:cod": "codex",
+}
 SURE = {line: end for line, end in LINES.items() if end.endswith(" ")}
 STARTS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
@@ -129,6 +135,23 @@ def test_the_script_is_one_that_the_shell_takes(prepared: Project, shell: str) -
     path = prepared.write("script", prepared.run("completion", shell).stdout)
     assert "_RALPH_BRIDGE_COMPLETE" in path.read_text()
     subprocess.run([shell, "-n", path], check=True, timeout=60)
+
+
+def test_any_bash_takes_the_script_and_is_offered_the_same(prepared: Project, bash: str) -> None:
+    prepared.write("script", prepared.run("completion", "bash").stdout)
+    for line, expected in OFFERED.items():
+        code = f"COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMP_WORDBREAKS=' :='\n"
+        code += (
+            '. ./script; _ralph_bridge_completion ralph-bridge; echo "<${COMPREPLY[*]}>"; complete -p ralph-bridge'
+        )
+        path = f"{prepared.folder}/bin:{prepared.env['PATH']}"
+        done = subprocess.run(
+            [bash, "-c", code], cwd=prepared.folder, env=prepared.env | {"PATH": path}, capture_output=True,
+            text=True, check=True, timeout=60,
+        )  # fmt: skip
+        offered, registered = done.stdout.splitlines()
+        assert registered.endswith("-F _ralph_bridge_completion ralph-bridge")
+        assert (offered.strip("<>"), done.stderr) == (expected, "")
 
 
 def test_what_is_offered(prepared: Project) -> None:

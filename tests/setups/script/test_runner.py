@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.loop.setups.script.arguments import needs_words
 from bridge.loop.setups.script.server import Server
+from tests.command import MAIN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +103,24 @@ def test_a_script_that_ends_before_any_call_is_told_where_arguments_go(calls: Ca
     for words in ((), ("--", "x")):
         assert "behind --" not in calls.script("[ $# = 1 ] || claude -p go; exit 1", *words).stderr
     assert "behind --" not in calls.script("exit 130").stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "asks"),
+    [
+        (
+            "[ -f PRD.md ] || { echo 'no PRD.md'; exit 1; }\nfor i in $(seq 1 \"${1:-10}\"); do claude -p go; done",
+            False,
+        ),
+        ("while [ $# -gt 0 ]; do case $1 in --max) max=$2; shift 2 ;; *) shift ;; esac; done\nexit 1", False),
+        ("file=$1\nif [[ -z $file ]]; then\n  echo 'which file?' >&2\n  exit 1\nfi", True),
+        ("while [ $# -gt 0 ]; do case $1 in --task) task=$2; shift 2 ;; esac; done\n[[ -n $task ]] || die 1", True),
+        ("rounds=${1:?how many}\nclaude -p go", True),
+        ("(( $# == 2 )) || exit 64", True),
+    ],
+)
+def test_a_script_that_ends_for_a_reason_of_its_own_is_not_told_of_arguments(code: str, asks: bool) -> None:
+    assert needs_words(f"#!/bin/bash\n{code}\n") is asks
 
 
 def test_a_failure_for_good_ends_all(calls: Calls) -> None:
@@ -424,3 +444,15 @@ def test_a_script_whose_lines_end_as_on_windows_is_named_as_such(calls: Calls) -
     done = calls.run("--script", "loop.sh")
     assert done.returncode == 4
     assert "next: its lines end as on Windows (CRLF): sed -i.crlf" in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no command line can be written to here")
+def test_a_script_that_looks_for_others_of_its_name_finds_none(calls: Calls) -> None:
+    number = os.getpid()
+    calls.write(
+        f"only-{number}.sh", f"#!/bin/bash\ngrep -l '[o]nly-{number}' /proc/[0-9]*/cmdline; echo /proc/$$/cmdline\n"
+    )
+    argv = [*MAIN, "run", "--script", f"only-{number}.sh"]
+    done = subprocess.run(argv, cwd=calls.folder, env=calls.env, capture_output=True, text=True, check=False)
+    *found, own = done.stdout.split()
+    assert found == [own]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.errors import ProjectUnusable
 from bridge.loop.setups import detect
 from bridge.loop.setups.script.which import LoopScript, candidates
 from tests.cli.conftest import Project
@@ -288,6 +289,7 @@ def test_scripts_that_start_each_other_are_read_once(tmp_path: Path) -> None:
 
 
 def test_a_long_word_and_many_blank_lines_are_read_in_no_time() -> None:
+    from bridge.loop.setups.script.arguments import needs_words
     from bridge.loop.setups.script.past_path import paths_in, startup
 
     text = f": {'a' * 400_000}\n{chr(10) * 400_000}: {'a/' * 100_000}\n$HOME/bin/../claude -p x\n"
@@ -295,6 +297,7 @@ def test_a_long_word_and_many_blank_lines_are_read_in_no_time() -> None:
     env = {"HOME": "/nowhere", "PATH": "/nowhere"}
     assert [*paths_in(text, env)] == []
     assert startup(text, "/stand-ins", env, ["claude"], []) == ""
+    assert not needs_words(text)
     assert time.monotonic() - began < 20
 
 
@@ -309,3 +312,18 @@ def test_a_path_of_a_cli_is_found_to_its_beginning(tmp_path: Path) -> None:
         f'x="$HOME/my-tools@2/claude/claude"; ${{TOOLS}}/claude/claude -p; ~/my-tools@2/claude/claude; {program}.md'
     )
     assert [*paths_in(text, env)] == [str(program)] * 3
+
+
+def test_variables_made_of_variables_are_read_in_no_time(tmp_path: Path) -> None:
+    lines = ["a0='claude -p'", *(f'a{n}="{f"$a{n - 1} " * 20}"' for n in range(1, 9))]
+    (tmp_path / "loop.sh").write_text("\n".join(["#!/bin/bash", *lines, "$a8 go", "claude -p done", ""]))
+    began = time.process_time()
+    assert [call.line for call in LoopScript(tmp_path / "loop.sh", tmp_path).turns][-1] == 12
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that can be opened and not read")
+def test_a_script_that_can_not_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "loop.sh").symlink_to("/proc/self/mem")
+    with pytest.raises(ProjectUnusable, match=r"loop\.sh can't be used"):
+        assert LoopScript(tmp_path / "loop.sh", tmp_path).language

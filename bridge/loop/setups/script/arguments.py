@@ -18,6 +18,19 @@ _NUMBER = re.compile(r"\[[01]-9\]|\[:digit:\]")
 """It asks of a word whether that is a number, wherever it stands."""
 _OPTION = re.compile(r"(?<![\w-])(--max-iterations|--iterations|--max|-n)(?:=\*)?(?=[|)])")
 """An option with the number, in a pattern of a ``case``."""
+_COUNTED = re.compile(
+    r"\$\{?#\}?[\"']?\s*(?:-l[te]|-eq|<|==?|(?:-ne|!=)\s*[1-9])|\$\{[12]:?\?|-z\s+\"?\$\{?1\b"
+    r"|-n\s+\"?\$\{?1\b[^\n]{0,200}\|\||(?:<=?|\.\.|\bseq\b[^\n;]{0,200}\s)\s*\"?\$\{?1\b(?!:?-)"
+)
+"""It asks whether there is one, or counts to one without another value for none."""
+_KEPT = re.compile(r"\b(\w+)=\"?\$\{?[12](?::?-)?\}?\"?(?=[\s;])")
+_NONE = re.compile(
+    r"-(?:z\s+\"?\$\{?(\w+)\b|n\s+\"?\$\{?(\w+)\b[^\n]{0,200}\|\|)"
+    r"(?=[^\n]{0,200}(?:\n[^\n]{0,200}){0,3}?(?:\bexit\b|usage|\bdie\b|fail|err))",
+    re.IGNORECASE,
+)
+"""What it has kept of one, or of an option's value, isn't there, and that is no good."""
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _SECOND = re.compile(r"\$\{?2\b")
 
 
@@ -33,6 +46,13 @@ def takes_number(text: str) -> bool:
     if any(each.search(text) for each in (_NUMBER, _OPTION, _HANDED_ON)):
         return True
     return _TAKEN.search(_LOCAL.sub("", text)) is not None
+
+
+def needs_words(text: str) -> bool:
+    """Whether a script may refuse to go on without arguments."""
+    text = _COMMENT.sub("", text)
+    missed = {name for each in _NONE.finditer(text) for name in each.groups() if name}
+    return _COUNTED.search(text) is not None or not missed.isdisjoint(_KEPT.findall(text))
 
 
 def number_words(most: int | None, text: str, mode: Sequence[str] = (), usual: str = "") -> tuple[str, ...]:

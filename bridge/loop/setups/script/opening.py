@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.base.files import ANYWHERE, descriptor, usable
 from bridge.base.json_files import read_text
+from bridge.base.process import table
 from bridge.base.records import dataclass
 from bridge.base.resources import os_text
 from bridge.loop.engine.loop_settings import night
@@ -22,7 +23,7 @@ from bridge.loop.setups.plain.handler import PlainFiles
 from bridge.loop.setups.plain.opening import driver_of
 from bridge.loop.setups.plain.settings import FILES, loop_settings
 from bridge.loop.setups.projects import active_run
-from bridge.loop.setups.script.arguments import takes_number
+from bridge.loop.setups.script.arguments import needs_words, takes_number
 from bridge.loop.setups.script.handler import ScriptHandler
 from bridge.loop.setups.script.policy import ScriptPolicy, ScriptState
 from bridge.loop.setups.script.process import ScriptProcess, command_for
@@ -121,7 +122,7 @@ class ScriptLoop(Opened):
         if isinstance(found, NoCall):
             told = "the calls that can be seen in its text:" if calls else "no call can be seen in its text"
             text = read_text(self.script, root=ANYWHERE) or ""
-            step = [f"  next: {self._how_to_give_arguments(text)}"] if self.bare and takes_number(text) else []
+            step = [f"  next: {self._how_to_give_arguments(text)}"] if self.bare and needs_words(text) else []
             return (found.why, *step, told), os.fsencode(
                 "".join(f"{shown(each, None if each.file == self.script else project)}\n" for each in calls)
             )
@@ -163,7 +164,7 @@ class ScriptLoop(Opened):
             promise=loop.promise is not None,
             idle_ends=self.known.idle_ends,
             one_task=bool(self.task),
-            arguments=self._how_to_give_arguments(text) if self.bare else "",
+            arguments=self._how_to_give_arguments(text) if self.bare and needs_words(text) else "",
         )
         return run_loop(tool, policy, handler, loop, active=active, state=ScriptState())
 
@@ -175,6 +176,7 @@ class ScriptLoop(Opened):
     def _started(self, env: dict[str, str], folder: str, ended: Callable[[], None]) -> ScriptProcess:
         grace = self.loop.graces.terminate
         output = None if self.here else _log(self.loop.project)
+        table.hide_name(self.name)  # scripts look for others of their name, to leave it to them or to kill them
         return ScriptProcess(self.argv, self.cwd, env, ended, grace=grace, folder=folder, output=output)
 
 

@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.base.files import ANYWHERE, open_file
+from bridge.base.files import ANYWHERE, open_file, usable
 from bridge.base.process import guardian, ladder
 from bridge.base.process.ladder import Rung
 from bridge.base.process.secrets import without_secrets
@@ -47,7 +47,7 @@ def _way_on(cwd: str | os.PathLike[str], program: str) -> str:
 
 def interpreter_of(script: Path) -> list[str]:
     """Give what starts a script that doesn't start by itself: by its first line, else by its name, else bash."""
-    with open_file(script, root=ANYWHERE) as file:
+    with usable(script), open_file(script, root=ANYWHERE) as file:
         head = file.read(512)
     first = head[2:].partition(b"\n")[0].decode("utf-8", "replace").split() if head[:2] == b"#!" else []
     name = script.name.lower().removesuffix(".original")
@@ -70,7 +70,7 @@ def command_for(script: Path, words: Sequence[str], named: str = "") -> list[str
             f"--script {script}: there is no such file\n  next: name the script that you start"
         )
     named = named or str(script)
-    with open_file(script, root=ANYWHERE) as file:
+    with usable(script), open_file(script, root=ANYWHERE) as file:
         head = file.read(512)
     if os.access(script, os.X_OK):
         named = named if os.sep in named else os.path.join(os.curdir, named)

@@ -34,6 +34,8 @@ _STARTERS = frozenset(
 _FETCHERS = (["pnpm", "dlx"], ["yarn", "dlx"], ["bun", "x"])
 _BOXES = (["docker", "run"], ["docker", "exec"])
 _DEEPEST = 12
+_LONGEST = 1024 * 1024
+"""Characters of a word that counts; variables made of variables can stand for more than there is memory."""
 _COUNTS = re.compile(r"\(\(\s*(?:\+\+)?(\w+)\s*(?:=(?!=)|\+\+|\+=)|\b(\w+)=\$\(\(\s*\$?\2\b", re.ASCII)
 _PUT_IN = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[\w{(@*#?$!-]|`)")
 """What bash puts in, in a part that the parser takes for text."""
@@ -84,6 +86,18 @@ class Script(Tree):
         return found
 
     @cached_property
+    def _by_name(self) -> dict[str, list[_Assignment]]:
+        found: dict[str, list[_Assignment]] = {}
+        for each in self._assigned:
+            found.setdefault(each.name, []).append(each)
+        return found
+
+    @cached_property
+    def _values(self) -> dict[int, str | None]:
+        """What is assigned, by where that begins, once it is known: others are made of it again and again."""
+        return {}
+
+    @cached_property
     def _counted(self) -> frozenset[str]:
         return frozenset(name for each in _COUNTS.finditer(self.text) for name in each.groups() if name)
 
@@ -128,16 +142,23 @@ class Script(Tree):
             return None
         known = {"BASH_SOURCE": str(self.path), "0": str(self.path), "PWD": str(self.project)}
         known["HOME"] = os.environ.get("HOME", "")
-        assigned = [each for each in self._assigned if each.name == found.name and each.start < before]
+        assigned = [each for each in self._by_name.get(found.name, ()) if each.start < before]
         if found.name in self._counted or (found.name.isdigit() and found.name != "0"):
             return None
         if assigned:
-            values = {self.value(each.node, before=each.start, deep=deep + 1) for each in assigned}
-            return values.pop() if len(values) == 1 and not any(each.appends for each in assigned) else None
+            if any(each.appends for each in assigned):
+                return None
+            values = {self._value_of(each, deep) for each in assigned}
+            return values.pop() if len(values) == 1 else None
         if found.operator:
             plain = all(isinstance(part, Text) for part in found.word)
             return "".join(part.text for part in found.word if isinstance(part, Text)) if plain else None
         return known.get(found.name)
+
+    def _value_of(self, each: _Assignment, deep: int) -> str | None:
+        if each.start not in self._values:
+            self._values[each.start] = self.value(each.node, before=each.start, deep=deep + 1)
+        return self._values[each.start]
 
     def _folder(self, text: str) -> str | None:
         """The folder that a usual command prints: the script's, or one above it, or the project's."""
@@ -206,7 +227,7 @@ class Script(Tree):
         """The words of a program that a variable names: of all its values the first that is a CLI's."""
         words = [each or "" for each in self._spread(node)]
         name = re.fullmatch(r'"?\$\{?(\w+)\}?"?', self.of(node))
-        values = [self.value(e.node, before=e.start) for e in self._assigned if name and e.name == name[1]]
+        values = [self.value(e.node, before=e.start) for e in (self._by_name.get(name[1], ()) if name else ())]
         known = (found for each in values if each and (found := each.split()) and find_cli(found[0]) is not None)
         return words if words and find_cli(words[0]) is not None else next(known, words)
 
@@ -248,4 +269,4 @@ def _cli(word: str) -> Cli | None:
 
 def _joined(parts: list[str | None]) -> str | None:
     known = [each for each in parts if each is not None]
-    return "".join(known) if len(known) == len(parts) else None
+    return "".join(known) if len(known) == len(parts) and sum(map(len, known)) <= _LONGEST else None
