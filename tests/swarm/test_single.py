@@ -80,6 +80,7 @@ def test_a_branch_is_proposed_mended_and_merged(single: Hosted) -> None:
     assert plan == "# Plan\n\n- [x] say good\n", "the user's plan is his own again"
     told = single.project.command("report").stdout
     assert re.search(r"^  pull request  #1, merged, checks passed: https://\S+/pull/1$", told, re.MULTILINE), told
+    assert "<dt>Pull request<dd>#1, merged" in single.project.command("report", "--format", "html").stdout
     document = json.loads(single.project.command("report", "--format", "json", "--all").stdout)
     assert [(each["pull_request"]["number"], each["pull_request"]["state"]) for each in document["runs"]] == [
         (1, "MERGED")
