@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.adapters.waiting import reads_terminal
 from bridge.base.process import guardian
-from bridge.base.process.ladder import Watch, send
+from bridge.base.process.ladder import LONGEST_POLL, Watch, send
 from bridge.base.process.secrets import without_secrets
 from bridge.base.process.table import members
 from bridge.errors import ProgramNotStarted
@@ -93,7 +93,7 @@ class Terminal:
         return data
 
     def _wait(self, timeout: float | None) -> None:
-        limit = None if timeout in (None, math.inf) else max(timeout, 0.0)
+        limit = None if timeout in (None, math.inf) else min(max(timeout, 0.0), LONGEST_POLL / 1000)
         if self._end.fd < 0:
             limit = _TICK if limit is None else min(limit, _TICK)
         # Rounded up: poll takes whole milliseconds, and 0 would make a loop of it.

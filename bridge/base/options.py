@@ -99,14 +99,13 @@ def seconds(timeout: float | timedelta | None, name: str = "timeout") -> float |
     Raises:
         ValueNotAccepted: another type, or less than 0.
     """
-    if isinstance(timeout, timedelta):
-        timeout = timeout.total_seconds()
-    if timeout is None or timeout == math.inf:
+    number = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    if number is None or number == math.inf:
         return None
-    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
+    if not isinstance(number, int | float) or isinstance(number, bool) or not number >= 0:
         what = f"{name} is {timeout!r:.60} ({type(timeout).__name__})"
         raise ValueNotAccepted(f"{what}, expected seconds (0 or more), a timedelta, or None for no limit")
-    return timeout
+    return number
 
 
 def at_most(timeout: float | timedelta | None, name: str = "timeout") -> float:

@@ -19,7 +19,7 @@ from bridge.base.wording import columns, duration, plural
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
 from bridge.cli._render import used
-from bridge.cli._terminal import Style, say, show
+from bridge.cli._terminal import Style, say, show, text_width
 
 if TYPE_CHECKING:
     from bridge.loop.demo.project import DemoProject
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _NAMES = tuple(shipped_drivers())
 _WIDTH = 80
-_TASK = 38
-"""The widest a task may be for a row of the table to have room in `_WIDTH`, session and all."""
+_BESIDE = 42
+"""What a row of the table takes beside the task, session and all."""
 
 
 @click.command()
@@ -130,11 +130,11 @@ def _report(
     *,
     keep: bool,
 ) -> None:
-    style = Style(sys.stdout)
+    style, width = Style(sys.stdout), min(_WIDTH, text_width(sys.stdout))
     header = ("iteration", "task", "session", "seconds")
     rows = []
     for begin, done in zip(started, ended, strict=True):
-        task, *more = textwrap.wrap((begin.plan.next_task if begin.plan else None) or "-", _TASK)
+        task, *more = textwrap.wrap((begin.plan.next_task if begin.plan else None) or "-", max(width - _BESIDE, 12))
         session = _session(begin.session_id, done.outcome.session_id)
         rows.append((str(begin.iteration), task, session, f"{done.seconds:.2f}".rjust(len("seconds"))))
         rows += [("", each, "", "") for each in more]
@@ -143,9 +143,9 @@ def _report(
     plan = ended[-1].outcome.plan if ended else None
     ticked = f"{plan.done} of {plan.total} tasks ticked and committed, " if plan else ""
     runs = f"{plural(end.iterations, 'iteration')} in {duration(end.seconds)}"
-    out += textwrap.wrap(f"{runs}: {ticked}{end.detail} ({end.reason}).", _WIDTH)
+    out += textwrap.wrap(f"{runs}: {ticked}{end.detail} ({end.reason}).", width)
     made_up = f"{used(end.totals)}. No model was asked: tokens and money are what the stand-in makes up."
-    out += textwrap.wrap(made_up, _WIDTH)
+    out += textwrap.wrap(made_up, width)
     if keep:
         out += [
             "",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.base.files import LONGEST_LINE
+from bridge.base.packages import room
 from bridge.base.wording import plural
 from bridge.cli._failures import guarded
 from bridge.cli._help import completes
@@ -57,16 +59,19 @@ def report(
     Exit codes: 0 reported; 2 no loop has run here, or there is no such run.
     """
     from bridge.loop.report import formats
-    from bridge.loop.report.run_report import read_report
+    from bridge.loop.report.run_report import read_report, with_pull_requests
 
     with guarded():
         if run is not None and every:
             raise click.UsageError("--run and --all exclude each other")
-        loop = choose_loop(project_folder(project), setup_name)
+        folder = project_folder(project)
+        loop = choose_loop(folder, setup_name)
         try:
             found = read_report(loop, run=run, every=every)
         except LookupError as error:
             raise ConfigurationError(f"{error.args[0]}\n  next: ralph-bridge status, or --setup NAME") from error
+        if (swarm := room("bridge.loop.swarm.status")) is not None:
+            found = with_pull_requests(found, partial(swarm.pull_of, folder))
         for path, count in found.skipped.items():
             say(f"note: {path}: {plural(count, 'line')} of more than {LONGEST_LINE >> 20} MiB: not ours, skipped")
         write_report(formats.FORMATS[kind](found), output)

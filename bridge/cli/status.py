@@ -17,6 +17,7 @@ from bridge.cli._options import choose_loop, loop_option, project_folder, projec
 from bridge.cli._terminal import Style, print_json, show
 from bridge.loop.engine.rotation import size_words
 from bridge.loop.engine.standstill import REASONS
+from bridge.loop.report.run_facts import pull_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,8 +80,7 @@ def _rows(seen: dict[str, Any], now: float) -> list[tuple[str, str]]:
     if seen["pause"] and seen["state"] != "waiting":
         found.append(("paused", f"before the next turn, at most until {_local(seen['pause'])}"))
     if pull := seen.get("pull_request"):
-        known = f"#{pull['number']}, {pull['state'].lower()}, checks {pull['checks'] or 'unknown'}: {pull['url']}"
-        found.append(("pull", f"{known} ({one_line(pull['detail'], 200)})" if pull["detail"] else known))
+        found.append(("pull", pull_words(pull)))
     return found + message_rows(seen)
 
 

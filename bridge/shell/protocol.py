@@ -64,16 +64,28 @@ class Head(NamedTuple):
 def encode(text: str) -> bytes:
     """Text to the bytes that bash sees (UTF-8, lone surrogates as the bytes that they stand for).
 
-    Raises ValueNotAccepted for a surrogate that stands for no byte.
+    Raises ValueNotAccepted for a surrogate that stands for no byte, with some of the text.
     """
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        bad = text[error.start]
+        bad, around = text[error.start], text[max(0, error.start - 30) : error.start + 30]
         raise ValueNotAccepted(
-            f"{bad!r} in {text[max(0, error.start - 30) : error.end + 30]!r} is half of a character and stands for "
-            "no byte; give text, or bytes decoded with surrogateescape"
+            f"{bad!r} in {around!r} is half of a character and stands for no byte; "
+            "give text, or bytes decoded with surrogateescape"
         ) from None
+
+
+def check_text(text: str) -> str:
+    """Return `text` if all of it stands for bytes.
+
+    Raises:
+        ValueNotAccepted: a surrogate in it stands for none. Every value is looked at before it becomes code, so
+            that the message shows what a caller gave, and nothing of ours.
+    """
+    if not text.isascii():
+        encode(text)
+    return text
 
 
 def decode(data: bytes) -> str:
@@ -97,11 +109,12 @@ def check_name(name: str) -> str:
 
 
 def quote(text: str) -> str:
-    """`text` as one shell word; raises ValueNotAccepted for a NUL byte, or what isn't a str."""
+    """`text` as one shell word; raises ValueNotAccepted for what `check_text` refuses, a NUL byte, or no str."""
     if not isinstance(text, str):
         raise ValueNotAccepted(f"{text!r:.60} is {type(text).__name__}, expected str")
     if "\0" in text:
         raise ValueNotAccepted(f"{text[:60]!r} has a NUL byte; a shell value can't hold one")
+    check_text(text)
     # ASCII only: in a charset such as Shift-JIS a byte before it could swallow a backslash in double quotes.
     if text.count("'") > _MANY_QUOTES and text.isascii() and not any(byte in text for byte in _DOUBLED):
         return '"' + re.sub(r'[\\"$`]', r"\\\g<0>", text) + '"'
@@ -121,6 +134,9 @@ def call(hook: str, arguments: Iterable[str]) -> str:
             bad = next(each for each in arguments if not isinstance(each, str))
             what = f"{hook}: the argument {bad!r:.60} is {type(bad).__name__}, expected str"
             raise ValueNotAccepted(what) from None
+        if not command.isascii():
+            for each in arguments:
+                check_text(each)
     return command
 
 

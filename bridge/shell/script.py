@@ -6,6 +6,7 @@ import os
 import stat
 
 from bridge.errors import ScriptInvalid, ScriptNotFound, ScriptUnreadable, ValueNotAccepted
+from bridge.shell.protocol import check_text
 
 MOST_BYTES = 4 * 1024 * 1024
 """Of a script: a thousand times what people write. bash, and whoever parses one, holds all of it in memory."""
@@ -13,10 +14,10 @@ _SHELLS = frozenset([b"bash", b"sh", b"dash", b"ksh", b"ash"])
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
-    """The text of a path; raises ValueNotAccepted for what is neither a str nor a path of str."""
+    """The text of a path; raises ValueNotAccepted for what is neither a str nor a path of str, or no bytes."""
     if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
         raise ValueNotAccepted(f"{path!r:.60} is {type(path).__name__}, expected a path, as str or pathlib.Path")
-    return text
+    return check_text(text)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:

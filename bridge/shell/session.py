@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from bridge.base.log import logger
 from bridge.base.options import seconds
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a call may take unless it says otherwise."""
 
-UNSET: float = -1.0
+UNSET: Any = object()
 """A timeout that was not given: the session's own counts."""
 
 # Before a file of ours is sourced: a RETURN trap that a hook has left behind would run when that ends.
@@ -148,7 +148,7 @@ class BashSession:
         Raises:
             HookTimeout: it was not to be had in that time, and nothing was run.
         """
-        limit = self._timeout if timeout == UNSET else seconds(timeout)
+        limit = self._timeout if timeout is UNSET else seconds(timeout)
         if limit is None:
             self._lock.acquire()
             return None
@@ -244,7 +244,7 @@ class BashSession:
     def _exchange(
         self, request: bytes, values: bool, timeout: Timeout, hook: str, arguments: tuple[str, ...]
     ) -> Answer:
-        limit = self._timeout if timeout == UNSET else seconds(timeout)
+        limit = self._timeout if timeout is UNSET else seconds(timeout)
         try:
             done = self._process.exchange(request, values=values, timeout=limit)
         except Died as end:

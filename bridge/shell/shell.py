@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.base.options import check_options, in_units
+from bridge.base.options import at_most, check_options
 from bridge.base.resources import nearest
 from bridge.errors import HookExited, HookFailed, HookNotFound, ReadonlyVariable, UnsetVariable, ValueNotAccepted
 from bridge.shell import consent, protocol, script, values
@@ -33,7 +33,6 @@ _ANNOTATIONS = {
     "env": "Mapping[str, str] | None",
     "env_allow": "Sequence[str] | None",
     "cwd": "str | os.PathLike[str] | None",
-    "grace": "float | timedelta",
     "prefix": "Sequence[str]",
     "output_limit": "int",
 }
@@ -119,7 +118,7 @@ class Shell(BashSession):
         prefix: Sequence[str] = (),
     ) -> None:
         named: dict[str, object] = {"bash": bash, "env": env, "env_allow": env_allow, "cwd": cwd}
-        named |= {"grace": grace, "prefix": prefix, "output_limit": output_limit}
+        named |= {"prefix": prefix, "output_limit": output_limit}
         check_options("Shell", named, _ANNOTATIONS)
         self._steps: list[_Step] = []  # done again, in order, in a bash that replaces a dead one
         self._settings: dict[str, Plain] = {}  # what the host had set last; set again after the steps
@@ -131,7 +130,7 @@ class Shell(BashSession):
             env=env,
             cwd=None if cwd is None else os.fspath(cwd),
             output_limit=output_limit,
-            grace=in_units(grace, "seconds"),
+            grace=at_most(grace, "grace"),
             host_streams=host_streams,
             commands=commands or {},
             prefix=tuple(prefix),
@@ -271,7 +270,6 @@ class Shell(BashSession):
         """
         from bridge.shell import jobs, launch
 
-        check_options("start", {"grace": grace}, {"grace": "float | timedelta | None"})
         order = jobs.JobSpec(
             hook=hook,
             arguments=arguments,
@@ -279,7 +277,7 @@ class Shell(BashSession):
             stderr=stderr,
             tee=tee,
             end_line=end_line,
-            grace=jobs.GRACE if grace is None else in_units(grace, "seconds"),
+            grace=jobs.GRACE if grace is None else at_most(grace, "grace"),
         )
         with self._held():
             if self._closed or not self._process.alive:

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bridge.errors import ValueNotAccepted
+from bridge.shell import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -275,7 +276,7 @@ def _descriptor(given: object) -> int | None:
 
 def _bytes(item: object, *, end_lines: bool) -> bytes:
     if isinstance(item, str):
-        data = item.encode("utf-8", "surrogateescape")
+        data = protocol.encode(item)
     elif isinstance(item, (bytes, bytearray, memoryview)):
         data = bytes(item)
     else:

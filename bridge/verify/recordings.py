@@ -148,7 +148,7 @@ def plain(text: str) -> str:
 class Comparison(NamedTuple):
     """What was shown, compared with a recording.
 
-    missing: texts that are not there. broken: texts whose blanks and line breaks were changed.
+    missing: texts that are not there. broken: texts whose blanks, line breaks or asterisks were changed.
     repeated: texts that are there more than once. leaked: words that must not be shown. extra: what else is
     there, but for notices that a tool is used.
     """
@@ -176,7 +176,10 @@ def compare(shown: str, recording: Recording) -> Comparison:
     rest = shown
     for text in recording.texts:
         exact, parts = rest.count(text), list(filter(None, re.split(r"\s+", text)))
-        loose = re.compile(r"\s*".join(re.escape(char) for part in parts for char in part))
+        letters = [re.escape(char) for part in parts for char in part]
+        loose = re.compile(r"\s*".join(letters))
+        if not exact and not loose.search(rest):  # an unquoted variable: its * became names of files
+            loose = re.compile(r"\s*".join(".*?" if letter == r"\*" else letter for letter in letters))
         if exact == 0:
             (broken if loose.search(rest) else missing).append(text)
             rest = loose.sub("\n", rest)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +20,6 @@ from bridge.loop.demo.project import make_project, stand_ins
 from tests.machine import mostly_slow
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cli.conftest import Project
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="the demo needs git")
@@ -207,3 +209,25 @@ def test_a_stand_in_reads_its_prompt_from_stdin_as_its_model_does(
     done = subprocess.run(asked, cwd=folder, env=env, input="Do it.\n", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert subprocess.run(asked, cwd=folder, env=env, input="", capture_output=True, check=False).returncode == 1
+
+
+@pytest.mark.slow  # at a terminal the stand-in takes its time
+def test_on_a_narrow_terminal_no_row_of_its_summary_is_wider(project: Project, tmp_path: Path) -> None:
+    controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (50, 60))
+    program = [sys.executable, "-c", "from bridge.cli import main; main()", "demo", "--no-keep"]
+    root = Path(__file__).parents[2]
+    env = {**os.environ, "PYTHONPATH": str(root), "HOME": str(tmp_path), "NO_COLOR": "1"} | {"TERM": "xterm"}
+    env.pop("COLUMNS", None)
+    process = subprocess.Popen(program, stdout=terminal, stderr=subprocess.DEVNULL, cwd=project.folder, env=env)
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # the end of a terminal whose program is gone
+        while data := os.read(controller, 4096):
+            shown += data
+    os.close(controller)
+    assert process.wait(60) == 0
+    lines = shown.decode().replace("\r", "").splitlines()
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("iteration  task"))
+    assert max(map(len, lines[at:])) <= 60, lines[at:]
+    assert lines[at].endswith("seconds")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -35,6 +37,7 @@ from bridge.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ODD = [
@@ -559,11 +562,25 @@ def test_a_relative_path_where_the_folder_is_gone(
 
 @pytest.mark.parametrize("given", ["\ud83d", "x\udfff" * 500])
 def test_half_a_character_is_refused(shell: Shell, given: str) -> None:
-    with pytest.raises(ValueNotAccepted, match="half of a character"):
-        shell.call("true", given)
-    with pytest.raises(ValueNotAccepted, match="half of a character"):
-        shell["X"] = given
+    def assign(value: Any) -> None:
+        shell["X"] = value
+
+    takers: list[Callable[[], object]] = [
+        lambda: shell.call("true", given),
+        lambda: shell.call("true", "é", given, read=["HOME"], isolated=True),
+        lambda: shell.call(given),
+        lambda: shell.source(given),
+        lambda: shell.call_for_array("true", given, array="X", start=["é"]),
+        *(functools.partial(assign, value) for value in (given, ["é", given], {given: "é"}, {"é": given})),
+    ]
+    for take in takers:
+        with pytest.raises(ValueNotAccepted) as caught:
+            take()
+        shown = repr(given[:31])[1:-1]  # what was given, and nothing of the code that it would have stood in
+        assert re.fullmatch(rf"'.*' in '{re.escape(shown)}' is half of a character .*", str(caught.value))
     assert "X" not in shell
+    with pytest.raises(ValueNotAccepted), shell.start("cat", stdin=[given]) as job:
+        job.read()
 
 
 # -- sources and life ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pytest
 
 import bridge
 from bridge import (
+    Adapter,
     BridgeError,
     Driver,
     HookError,
@@ -77,12 +78,31 @@ def test_what_a_shell_is_begun_with(given: dict[str, Any]) -> None:
         Shell(**given)
 
 
-@pytest.mark.parametrize("limit", ["5", -3, float("nan"), True, timedelta(seconds=-1)])
-def test_a_time_limit_that_is_none(shell: Shell, limit: Any) -> None:
-    with pytest.raises(
-        ValueNotAccepted, match=r"timeout is .*, expected seconds \(0 or more\), a timedelta, or None"
-    ):
-        shell.call("true", timeout=limit)
+@pytest.mark.parametrize("limit", ["5", -1, -3, float("nan"), True, timedelta(seconds=-1)])
+def test_a_time_limit_that_is_none(shell: Shell, tmp_path: Path, limit: Any) -> None:
+    (tmp_path / "a.sh").touch()
+    takers: dict[str, Callable[[], object]] = {
+        "call": lambda: shell.call("true", timeout=limit),
+        "source": lambda: shell.source(tmp_path / "a.sh", timeout=limit),
+        "execute": lambda: shell.execute("true", timeout=limit),
+        "start": lambda: shell.start("true", grace=limit),
+        "timeout": lambda: Shell(timeout=limit),
+        "grace": lambda: Shell(grace=limit),
+    }
+    for take in takers.values():
+        with pytest.raises(ValueNotAccepted, match=r" is .*, expected seconds \(0 or more\), a timedelta, or None"):
+            take()
+
+
+def test_a_time_limit_of_years() -> None:
+    years = timedelta(days=3650)
+    with Shell(grace=years, timeout=years) as shell:
+        assert shell.call("sleep", "0.1").ok
+        with shell.start("sleep", "60", grace=years) as job:
+            pass
+        assert job.status == 130
+    with Adapter.load("bash").start(ready_timeout=years) as session:
+        assert session.run("sleep 0.1; echo here", timeout=years).output == "here"
 
 
 def test_a_time_limit_may_be_a_timedelta(shell: Shell) -> None:

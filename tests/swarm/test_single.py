@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
 from tests import command
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from tests.swarm.hosting import Hosted
 
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "report.schema.json").read_text())
 CLI = r"""#!/usr/bin/env bash
 cat > /dev/null
 echo "[$GH_TOKEN]" >> "$NOTES/started"
@@ -74,6 +78,14 @@ def test_a_branch_is_proposed_mended_and_merged(single: Hosted) -> None:
     assert "E  expected good" in (single.project.notes / "plan.2").read_text()
     plan = (single.project.path / ".ralph/@fix_plan.md").read_text()
     assert plan == "# Plan\n\n- [x] say good\n", "the user's plan is his own again"
+    told = single.project.command("report").stdout
+    assert re.search(r"^  pull request  #1, merged, checks passed: https://\S+/pull/1$", told, re.MULTILINE), told
+    assert "<dt>Pull request<dd>#1, merged" in single.project.command("report", "--format", "html").stdout
+    document = json.loads(single.project.command("report", "--format", "json", "--all").stdout)
+    assert [(each["pull_request"]["number"], each["pull_request"]["state"]) for each in document["runs"]] == [
+        (1, "MERGED")
+    ] * len(document["runs"])
+    jsonschema.validate(document, SCHEMA)
 
 
 def test_without_watch_it_is_opened_and_what_comes_later_is_pushed_on_top(single: Hosted) -> None:

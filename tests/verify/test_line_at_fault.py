@@ -1,4 +1,4 @@
-"""A finding about a command names the line that writes or reads what is wrong, and not the hook's first."""
+"""A finding about a command or a text names the line that writes or reads what is wrong, not the hook's first."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .mutants import drivers, live
+from .mutants import agents, drivers, live
 from .standin import verify
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MUTANTS = {mutant.name: mutant for mutant in (*drivers.MUTANTS, *live.MUTANTS)}
+MUTANTS = {mutant.name: mutant for mutant in (*drivers.MUTANTS, *live.MUTANTS, *agents.MUTANTS)}
 CASES = {
     "session without its dashes": "RB109",
     "session behind a blank": "RB109",
@@ -22,6 +22,8 @@ CASES = {
     "one tool more": "RB115",
     "context without quotes in it": "RB107",
     "mode fixed": "RB114",
+    "response of a line without quotes": "RB176",
+    "display of a line without quotes": "RB181",
 }
 
 

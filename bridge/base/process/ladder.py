@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _TICK = 0.05
 """Seconds between two looks at a process, where the system has no pidfd."""
 
+LONGEST_POLL = 24 * 3600 * 1000
+"""Milliseconds of one poll(), which takes no more than 24 days."""
+
 
 class Rung(NamedTuple):
     """A signal, and the seconds that a group may take to obey it."""
@@ -146,7 +149,7 @@ class Watch:
     def _polled(self, milliseconds: float) -> bool:
         poll = select.poll()  # select() can't see a descriptor above 1023; one poll object serves one thread
         poll.register(self.fd, select.POLLIN)
-        return bool(poll.poll(milliseconds))
+        return bool(poll.poll(min(milliseconds, LONGEST_POLL)))
 
     def _is_gone(self) -> bool:
         if self._child is not None and not hasattr(os, "waitid"):

@@ -175,6 +175,7 @@ def _run_as_document(run: Run) -> dict[str, Any]:
         "tool": run.tool or None,
         "task": run.task or None,
         "branch": run.branch,
+        "pull_request": None if run.pull_request is None else dict(run.pull_request),
         "state": run.state,
         "reason": run.reason or None,
         "detail": run.detail or None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.base import timestamps
 from bridge.base.amounts import known_sum
@@ -10,7 +10,7 @@ from bridge.base.wording import duration, one_line, plural, usd
 from bridge.loop.engine.rotation import size_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from bridge.loop.engine.turn_records import TurnRecord
     from bridge.loop.report.run_report import Run
@@ -26,6 +26,8 @@ def rows(run: Run) -> Iterator[tuple[str, str]]:
     if run.task:
         yield "task", one_line(run.task, 300)
     yield "branch", UNKNOWN if run.branch is None else one_line(run.branch) or "none"
+    if run.pull_request is not None:
+        yield "pull request", one_line(pull_words(run.pull_request), 400)
     yield "began", timestamps.local(run.began)
     yield "ended", UNKNOWN if run.ended is None else timestamps.local(run.ended)
     yield "duration", UNKNOWN if run.seconds is None else duration(run.seconds)
@@ -70,6 +72,13 @@ def turn_row(turn: TurnRecord) -> tuple[str, ...]:
 def used(turn: TurnRecord) -> float | None:
     """A turn's tokens, in and out; None: it doesn't tell."""
     return known_sum((turn.input_tokens, turn.output_tokens))
+
+
+def pull_words(pull: Mapping[str, Any]) -> str:
+    """How a pull request stands: number, state, checks, address, and why it didn't come further."""
+    state = "draft" if pull["draft"] and pull["state"] == "OPEN" else pull["state"].lower()
+    known = f"#{pull['number']}, {state}, checks {pull['checks'] or 'unknown'}: {pull['url']}"
+    return f"{known} ({one_line(pull['detail'], 200)})" if pull["detail"] else known
 
 
 def tokens(count: float | None) -> str:

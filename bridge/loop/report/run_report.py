@@ -20,7 +20,7 @@ from bridge.loop.engine.lock import standing
 from bridge.loop.engine.turn_records import RESULTS, Totals, TurnRecord, totals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from bridge.base.git.repository import Repository
@@ -93,6 +93,8 @@ class Run:
         plans: tasks done and tasks in all, at its beginning and at its end; None: no plan, or not known.
         commits: what was committed meanwhile, or None.
         files: what those commits changed, or None.
+        pull_request: of its branch, with number, url, state, draft, checks, step, outcome, detail and rounds, if it
+            has one that isn't younger than the run; else None.
     """
 
     id: str
@@ -112,6 +114,7 @@ class Run:
     plans: tuple[tuple[int, int] | None, tuple[int, int] | None] = (None, None)
     commits: tuple[Commit, ...] | None = None
     files: tuple[FileStat, ...] | None = None
+    pull_request: Mapping[str, Any] | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -202,6 +205,20 @@ def read_report(loop: LoopPlace, *, run: str | None = None, every: bool = False)
     together = _with_git(_together(ended), loop) if parts else None
     told = tuple(_with_git(each, loop) for each in ended)
     return Report(loop.project, loop.kind, told, logs, skipped, together)
+
+
+def with_pull_requests(report: Report, pull_of: Callable[[str, float], Mapping[str, Any] | None]) -> Report:
+    """The report with each run's pull request.
+
+    Args:
+        pull_of: gives that of a branch, for a run that began then (seconds since the epoch).
+    """
+
+    def known(run: Run) -> Run:
+        return replace(run, pull_request=pull_of(run.branch, run.began)) if run.branch else run
+
+    together = None if report.together is None else known(report.together)
+    return replace(report, runs=tuple(map(known, report.runs)), together=together)
 
 
 def _latest(runs: list[Run], state: Path) -> list[Run]:

@@ -154,14 +154,21 @@ def pull_folder(common: Path, branch: str) -> Path:
     return common / OF_SWARMS / "pull" / hashlib.sha256(branch.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def pull_of(folder: Path) -> dict[str, Any] | None:
-    """The pull request of the branch that is checked out, as that has put it down; None: there is none."""
+def pull_of(folder: Path, branch: str | None = None, since: float | None = None) -> dict[str, Any] | None:
+    """The pull request of a branch, as `run --pull-request` has put it down; None: there is none.
+
+    Args:
+        branch: default: the one that is checked out.
+        since: when a run on the branch began; none that is newer than that run.
+    """
     git = find_repository(folder)
     common = "" if git is None else git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
     if git is None or not (Path(common) / OF_SWARMS).is_dir():
         return None
-    record = read_swarm(pull_folder(Path(common), git.branch()))
+    record = read_swarm(pull_folder(Path(common), git.branch() if branch is None else branch))
     if record is None or not (task := record.tasks[0]).pull:
+        return None
+    if since is not None and (task.began or 0.0) > since:
         return None
     facts = {name: getattr(task, name) or None for name in ("checks", "step", "outcome", "detail")}
     return {name: task.pull[name] for name in _PULL} | facts | {"rounds": task.rounds}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks.agent_response import BY_LINE, DISPLAY, by_line
+from bridge.verify.checks.lines import unquoted_line
 from bridge.verify.findings import INFO, WARNING, Harm
 from bridge.verify.registry import CannotTell, Problem, Settled, agent, static_agent
 
@@ -57,7 +58,7 @@ def display_shows(probe: AgentProbe) -> Iterator[Problem]:
     shown = _display(probe)
     if not shown.first or not shown.last:
         what = "not everything that is said" if shown.first or shown.last else "nothing of what is said"
-        yield Problem(f"it shows {what}")
+        yield Problem(f"it shows {what}", line=unquoted_line(DISPLAY) if shown.first else None)
     elif shown.leaked and probe.knows_cli():
         yield Problem(f"it shows all of {' and '.join(shown.leaked)}", expected="the text", severity=WARNING)
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.verify.checks import excerpt
+from bridge.verify.checks.lines import unquoted_line
 from bridge.verify.facts.usage import at_once, is_jq
 from bridge.verify.findings import INFO, WARNING, Aspect, Harm
 from bridge.verify.recordings import BAD_LINES, compare
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.verify.facts import CommandFact
     from bridge.verify.probe.agent import AgentProbe, Extraction
-    from bridge.verify.recordings import Recording
+    from bridge.verify.recordings import Comparison, Recording
     from bridge.verify.subject import Subject
 
 EXTRACT, DISPLAY = "agent_extract_response", "agent_format_display"
@@ -138,10 +139,17 @@ def response_has_text(probe: AgentProbe) -> Iterator[Problem]:
         # The last message is what signals are looked for in.
         yield Problem("only the last message is given", severity=INFO)
     else:
-        what = "does not give" if verdict.missing or not verdict.broken else "changes the blanks or line breaks of"
-        yield Problem(
-            f"on the output of {recording.name} it {what} {excerpt((verdict.missing or verdict.broken)[0])}"
-        )
+        yield _lost(recording, verdict)
+
+
+def _lost(recording: Recording, verdict: Comparison) -> Problem:
+    text, where = excerpt((verdict.missing or verdict.broken)[0]), f"on the output of {recording.name} it"
+    if verdict.missing:
+        return Problem(f"{where} does not give {text}")
+    if "*" not in text:  # the first text, which has line breaks
+        return Problem(f"{where} changes the blanks or line breaks of {text}")
+    what = f"{where} splits at blanks, as an unquoted variable does, {text}"
+    return Problem(what, line=unquoted_line(EXTRACT), hint="printf '%s\\n' \"$line\"")
 
 
 def _shown_as_it_is(probe: AgentProbe, recording: Recording) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bridge.verify.subject import Subject
 
 _CONTEXT = "Loop #2."
+_UNQUOTED = re.compile(r"\$(?:\w+|\{\w+\})")
 
 
 def prompt_line(subject: Subject) -> int | None:
@@ -85,6 +86,17 @@ def argument_line(stem: str, number: int) -> Where:
 def variable_line(name: str) -> Where:
     """Where a variable gets its value as the script is sourced."""
     return lambda subject: next((each.line for each in subject.facts.top.writes if each.name == name), None)
+
+
+def unquoted_line(hook: str) -> Where:
+    """Where a hook prints a variable without quotes: bash splits it at blanks, and a * becomes names of files."""
+
+    def line(subject: Subject) -> int | None:
+        printing = (each for each in subject.effects(hook).commands if each.name in ("echo", "printf"))
+        bare = (each.line for each in printing if any(map(_UNQUOTED.fullmatch, each.words[1:])))
+        return next(bare, None)
+
+    return line
 
 
 def ran_line(stem: str, *arguments: str, output: tuple[bytes, ...] | None = None, printing: str = "") -> Where:
