@@ -119,9 +119,7 @@ def test_a_duration_may_be_a_timedelta(tmp_path: Path) -> None:
         shell.execute("f() { :; }")
         with shell.start("f", grace=timedelta(seconds=1)) as job:
             assert job.read() == b""
-        with pytest.raises(
-            ConfigurationError, match=r"^start: grace is 'x' \(str\), expected a number or a timedelta"
-        ):
+        with pytest.raises(ConfigurationError, match=r"^grace is 'x' \(str\), expected seconds \(0 or more\)"):
             shell.start("f", grace="x")  # type: ignore[arg-type]
 
 

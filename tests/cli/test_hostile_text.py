@@ -272,7 +272,10 @@ def test_nor_does_a_swarm_s_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.mark.parametrize("made_by", [formats.text, formats.markdown])
 def test_no_report_does_wherever_it_goes(made_by: Callable[[Report], str]) -> None:
-    text = made_by(made(Report))
+    report = made(Report)
+    pull = dict.fromkeys(("number", "url", "state", "draft", "checks", "detail"), HOSTILE)
+    run = dataclasses.replace(report.runs[0], pull_request=pull)
+    text = made_by(dataclasses.replace(report, runs=(run,), together=run))
     assert unfit(text) == []
     assert not re.search(r"^FORGED", text, re.MULTILINE)
 
