@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+_OTHER_BYTES = lazy("([\udca0-\udcff]+)")
 _WORKFLOW_COMMAND = lazy(r"^(\s*:)(?=:)|(##)(?=\[)", re.MULTILINE)
 _SIGNS = {
     "passed": ("✓", "ok", "green"),
@@ -70,10 +71,14 @@ def _coloured(text: str) -> str:
 
 def write_text(text: str, stream: TextIO | None = None) -> None:
     """Write what an agent says to stdout, or another stream: text and its colours alone, wherever it goes, since
-    people see it on a terminal later (`| tee`); what the encoding lacks becomes a question mark.
+    people see it on a terminal later (`| tee`); what the encoding lacks becomes a question mark. Not on a terminal,
+    bytes that are no UTF-8, and no control characters of another encoding either, stay.
     """
     out = sys.stdout if stream is None else stream
-    write(in_job(_coloured(text)).encode(out.encoding or "utf-8", "replace"), out)
+    parts = [text] if out.isatty() else _OTHER_BYTES.split(text)
+    data = [in_job(_coloured(part)).encode(out.encoding or "utf-8", "replace") for part in parts]
+    data[1::2] = [part.encode("utf-8", "surrogateescape") for part in parts[1::2]]
+    write(b"".join(data), out)
 
 
 class Pieces:

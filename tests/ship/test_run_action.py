@@ -429,7 +429,7 @@ def test_no_line_that_a_turn_prints_is_a_command_of_the_runners(repository: Repo
     word, _, rest = rest.partition("\n")
     assert len(word) == 32
     shown, _, after = rest.partition(f"\n::{word}::\n")
-    assert "::error::evil" in shown
+    assert ": :error::evil" in shown
     assert after
     assert "evil" not in after
 

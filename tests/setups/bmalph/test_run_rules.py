@@ -98,7 +98,12 @@ def test_a_prompt_that_a_turn_has_taken_away_ends_the_loop(looping: Project) -> 
     assert len(agent.calls) == 1
 
 
-def test_a_program_that_replaces_itself(looping: Project) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "reasons", "calls"),
+    [("60", ["", "", "max_iterations"], 3), ("0", ["", "retry", "max_iterations"], 2)],
+)
+def test_a_program_that_replaces_itself(looping: Project, seconds: str, reasons: list[str], calls: int) -> None:
+    """It is looked for again in the same turn; where that isn't wanted, the turn has failed."""
     agent = Agent(looping, "codex").runs('change; working; mv "$0" "$0.new"').otherwise("change; working")
 
     class Back(inside.Time):
@@ -107,9 +112,10 @@ def test_a_program_that_replaces_itself(looping: Project) -> None:
             super().wait(seconds)
 
     few = f"{looping.path / 'bin'}:/usr/bin:/bin"
+    looping.env["RALPH_BRIDGE_ABSENT_SECONDS"] = seconds
     loop = inside.run(looping, max_iterations=3, RALPH_BRIDGE_RETRY_SECONDS="1", time=Back(), PATH=few)
-    assert [event.decision.reason for event in loop.iterations] == ["", "retry", "max_iterations"]
-    assert len(agent.calls) == 2
+    assert [event.decision.reason for event in loop.iterations] == reasons
+    assert len(agent.calls) == calls
 
 
 # -- the breaker -----------------------------------------------------------------------------------------
