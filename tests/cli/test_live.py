@@ -52,7 +52,8 @@ def test_turns_text_log_and_diff_of_every_setup(kind: str, started: Start, make_
     loops = make_project(kind)
     loops.done_after(f"say 'The first turn.'; {WORK}", loops.held)
     loop = started(loops)
-    with _watch(loops) as terminal:
+    # High enough for a log of all turns (ralph-loop's), whose end is shown: the second may have begun.
+    with _watch(loops, size=(80, 100)) as terminal:
         turns = (r"\n 1 +\d\d:\d\d:\d\d .* success", r"\n 2 .* running", r"at work · turn 2 for")
         totals = (f"project · {kind}", "1 turn", "tokens")
         terminal.until(r"First words\. And more\.", *turns, *totals, "q Quit")
