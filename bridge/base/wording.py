@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from typing import TYPE_CHECKING, Literal
 
@@ -146,6 +147,11 @@ def harmless(text: str, *, colours: Colours = "none", joiners: bool = False) -> 
     pieces[::2] = ["".join(_plain(char, joiners=joiners) for char in piece) for piece in pieces[::2]]
     is_open = len(pieces) > 1 and colours == "ours" and pieces[-2] != "\x1b[0m"
     return "".join(pieces) + "\x1b[0m" * is_open
+
+
+def coloured(text: str) -> str:
+    """Give what an agent says as people see it: text and its colours, without them where ``NO_COLOR`` is set."""
+    return harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
 
 
 def _plain(char: str, *, joiners: bool) -> str:

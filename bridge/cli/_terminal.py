@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from bridge.base.patterns import lazy
-from bridge.base.wording import apart, harmless
+from bridge.base.wording import apart, coloured, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,15 +58,11 @@ def write(text: str | bytes, stream: TextIO | None = None) -> None:
     """
     out = sys.stdout if stream is None else stream
     if out.isatty():
-        text = _coloured(text if isinstance(text, str) else text.decode("utf-8", "surrogateescape"))
+        text = coloured(text if isinstance(text, str) else text.decode("utf-8", "surrogateescape"))
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     out.flush()
     out.buffer.write(data)
     out.buffer.flush()
-
-
-def _coloured(text: str) -> str:
-    return harmless(text, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
 
 
 def write_text(text: str, stream: TextIO | None = None) -> None:
@@ -76,7 +72,7 @@ def write_text(text: str, stream: TextIO | None = None) -> None:
     """
     out = sys.stdout if stream is None else stream
     parts = [text] if out.isatty() else _OTHER_BYTES.split(text)
-    data = [in_job(_coloured(part)).encode(out.encoding or "utf-8", "replace") for part in parts]
+    data = [in_job(coloured(part)).encode(out.encoding or "utf-8", "replace") for part in parts]
     data[1::2] = [part.encode("utf-8", "surrogateescape") for part in parts[1::2]]
     write(b"".join(data), out)
 
@@ -247,11 +243,11 @@ class LossyWriter:
 
     def write(self, text: str) -> None:
         """Write what an agent says, as `write_text` does."""
-        self.steer(in_job(_coloured(self._pieces.add(text))))
+        self.steer(in_job(coloured(self._pieces.add(text))))
 
     def end(self) -> None:
         """Write what is held of that: something else comes."""
-        self.steer(in_job(_coloured(self._pieces.end())))
+        self.steer(in_job(coloured(self._pieces.end())))
 
     def steer(self, text: str) -> None:
         """Write a text, or as much of it as goes. Never raises, never waits for longer than a second."""

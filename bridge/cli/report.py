@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,7 +70,7 @@ def report(
         except LookupError as error:
             raise ConfigurationError(f"{error.args[0]}\n  next: ralph-bridge status, or --setup NAME") from error
         if (swarm := room("bridge.loop.swarm.status")) is not None:
-            found = with_pull_requests(found, partial(swarm.pull_of, folder))
+            found = with_pull_requests(found, swarm.pulls_of(folder))
         for path, count in found.skipped.items():
             say(f"note: {path}: {plural(count, 'line')} of more than {LONGEST_LINE >> 20} MiB: not ours, skipped")
         write_report(formats.FORMATS[kind](found), output)

@@ -47,8 +47,6 @@ _FARTHEST = 8 * 86_400.0
 _FAILURES = Limits().same_failures
 """Failures in a row after which a stand-in is set aside."""
 
-"""Exit status of a turn whose program could not be started."""
-
 _WHY = 200
 """Characters."""
 

@@ -22,6 +22,9 @@ from bridge.loop.swarm.swarm_record import PULLED, read_swarm
 from bridge.scripts.stream.analysis import PermanentReason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.base.git.repository import Repository
     from bridge.loop.swarm.swarm_record import SwarmRecord, TaskRecord
 
 NEXT_STEPS = {
@@ -154,18 +157,28 @@ def pull_folder(common: Path, branch: str) -> Path:
     return common / OF_SWARMS / "pull" / hashlib.sha256(branch.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def pull_of(folder: Path, branch: str | None = None, since: float | None = None) -> dict[str, Any] | None:
-    """The pull request of a branch, as `run --pull-request` has put it down; None: there is none.
+def pull_of(folder: Path) -> dict[str, Any] | None:
+    """The pull request of the branch that is checked out, as `run --pull-request` has put it down; None: none."""
+    git, common = _where_pulls_are(folder)
+    return None if git is None or common is None else _pull(common, git.branch())
 
-    Args:
-        branch: default: the one that is checked out.
-        since: when a run on the branch began; none that is newer than that run.
+
+def pulls_of(folder: Path) -> Callable[[str, float], dict[str, Any] | None]:
+    """Give what finds the pull request of a branch, by its name, for a run that began then (seconds since the
+    epoch): one that isn't newer than that run. git is asked once.
     """
+    _git, common = _where_pulls_are(folder)
+    return lambda branch, began: None if common is None else _pull(common, branch, began)
+
+
+def _where_pulls_are(folder: Path) -> tuple[Repository | None, Path | None]:
     git = find_repository(folder)
     common = "" if git is None else git.run("rev-parse", "--path-format=absolute", "--git-common-dir").text
-    if git is None or not (Path(common) / OF_SWARMS).is_dir():
-        return None
-    record = read_swarm(pull_folder(Path(common), git.branch() if branch is None else branch))
+    return git, Path(common) if common and (Path(common) / OF_SWARMS).is_dir() else None
+
+
+def _pull(common: Path, branch: str, since: float | None = None) -> dict[str, Any] | None:
+    record = read_swarm(pull_folder(common, branch))
     if record is None or not (task := record.tasks[0]).pull:
         return None
     if since is not None and (task.began or 0.0) > since:

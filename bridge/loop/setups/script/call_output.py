@@ -10,7 +10,7 @@ from codecs import getincrementaldecoder
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from bridge.base.wording import apart, harmless
+from bridge.base.wording import apart, coloured
 from bridge.loop.setups.script.call_input import PIECE
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class _Screen:
 
     def text(self, data: bytes) -> bytes:
         whole, self._held = apart(self._held + self._decoder.decode(data))
-        shown = harmless(whole, colours="none" if os.environ.get("NO_COLOR") else "any", joiners=True)
-        return shown.encode("utf-8", "replace")
+        return coloured(whole).encode("utf-8", "replace")
 
 
 def asked_for_events(call: Call) -> tuple[str, ...]:
