@@ -106,3 +106,16 @@ def test_a_head_that_leads_out_of_the_folder_names_no_lock(project: Path, tmp_pa
     (tmp_path / "mine.lock").touch()
     (project / ".git/HEAD").write_text("ref: refs/heads/../../../../mine\n")
     assert locks(project / ".git") == []
+
+
+def test_an_empty_git_folder_above_is_no_repository(project: Path, tmp_path: Path) -> None:
+    """CLIs' own sandboxes put one into /tmp while they run; git goes by the next one above, if there is any."""
+    for top in (tmp_path, project):
+        (top / "sub/.git").mkdir(parents=True)
+        (top / "sub/project").mkdir()
+    assert _told(tmp_path / "sub/project") == []
+    assert _told(project / "sub/project")[0].startswith("git has no user.name")
+    asked = subprocess.check_output(
+        ["git", "rev-parse", "--absolute-git-dir"], cwd=project / "sub/project", text=True
+    )
+    assert git_dir(project / "sub/project").samefile(asked.strip())

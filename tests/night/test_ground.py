@@ -106,7 +106,7 @@ def test_a_push_of_the_agents_that_is_refused_once_others_went_through(night: Pr
     night.git("push", "-q", "origin", "main")
     commits = "touched; git add work.txt; git -c user.name=t -c user.email=t@x commit -qm turn work.txt"
     pushes = f"{commits}; git push -q origin HEAD 2> /dev/null; say pushed"
-    night.turns(pushes, f"touch {remote}/refuse; {pushes}", otherwise=pushes)
+    night.turns(f"sleep 1; {pushes}", f"touch {remote}/refuse; {pushes}", otherwise=pushes)
     loop = night.start("--max-iterations", "3", "--notify", f"cat >> {night.kept}/told")
     loop.finished()
     _told(night, "2 commits of this run stay here: no remote has taken them")

@@ -30,8 +30,15 @@ RECORD = "record.json"
 
 
 def git_dir(project: Path) -> Path:
-    """Where git keeps the state of the work tree that `project` lies in."""
-    top = next((each for each in (project, *project.absolute().parents) if (each / ".git").exists()), project)
+    """Where git keeps the state of the work tree that `project` lies in.
+
+    A folder without HEAD is none of git's, which looks for the next one above: sandboxes of CLIs put empty ones
+    where nothing may be made, such as ``/tmp/.git``.
+    """
+    places = (project, *project.absolute().parents)
+    top = next(
+        (each for each in places if (each / ".git").is_file() or os.path.lexists(each / ".git/HEAD")), project
+    )
     path = top / ".git"
     with suppress(OSError, BridgeError):
         if path.is_file():

@@ -230,10 +230,13 @@ class Repository(Git):
         return int(done.out) if done.ok else 0
 
     def has_pushed(self, since: float) -> bool:
-        """Whether a push from here has gone through since then (seconds of the epoch); git notes those."""
+        """Whether a push from here has gone through since then (seconds of the epoch).
+
+        git notes the second of each: one in the second of `since` may be of before, and doesn't count.
+        """
         done = self.run("log", "-g", "--remotes", "--date=unix", "--format=%gd %gs", "-n", str(_PUSHES))
         pushes = (line for line in done.out.splitlines() if line.endswith(b" update by push")) if done.ok else ()
-        return any(int(when) >= int(since) for each in pushes for when in _WHEN.findall(each))
+        return any(int(when) > since for each in pushes for when in _WHEN.findall(each))
 
     def changes(self, before: TreeState | None) -> Changes | None:
         """Look again and say what has changed; None when git can't be asked, then or now."""
